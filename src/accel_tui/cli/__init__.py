@@ -1,0 +1,1 @@
+"""The headless face: one module per verb, text or JSON on standard output."""

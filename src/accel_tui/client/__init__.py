@@ -1,0 +1,1 @@
+"""Talks to a supervisor: connects, starts one when needed, asks, subscribes, follows a log."""

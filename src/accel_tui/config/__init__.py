@@ -1,0 +1,1 @@
+"""Settings, user folders, and the finding of shipped themes and sessions."""

@@ -1,0 +1,1 @@
+"""Provider contract, probe processes with deadlines, sampler and history."""

@@ -1,0 +1,1 @@
+"""Sessions and jobs: declared fields, selectors, launchers, checks and planning."""

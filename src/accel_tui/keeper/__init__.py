@@ -1,0 +1,1 @@
+"""Owns one run: its process tree, locks, stop and exit record; standard library only."""

@@ -1,0 +1,1 @@
+"""The words of the product as immutable values; standard library only."""

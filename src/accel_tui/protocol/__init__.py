@@ -1,0 +1,1 @@
+"""What client and supervisor say to each other: versions, paths, messages."""

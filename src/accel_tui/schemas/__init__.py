@@ -1,0 +1,1 @@
+"""JSON Schemas of everything that the command line prints with --json."""

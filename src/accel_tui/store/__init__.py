@@ -1,0 +1,1 @@
+"""Run folders: names, states, atomic writes, and what a folder says about its run."""

@@ -1,0 +1,1 @@
+"""The sanitiser that stands between every foreign byte and the terminal."""
