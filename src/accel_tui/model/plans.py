@@ -101,7 +101,7 @@ class PlanWarning:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a start of this job would do, decided from specification, inventory and base environment alone."""
+    """All that a start of this job would do, decided from specification, inventory and base environment alone."""
 
     job: str
     """The job's name."""
