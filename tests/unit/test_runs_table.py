@@ -24,6 +24,6 @@ LEGAL = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), itertools.product(RunState, RunState))
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(RunState, RunState)))
 def test_every_pair_of_states_is_decided_by_the_table(before: RunState, after: RunState) -> None:
     assert (after in MOVES[before]) == ((before.value, after.value) in LEGAL)

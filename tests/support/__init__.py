@@ -1,0 +1,1 @@
+"""What tests share: waiting for a condition, temporary state folders, stand-ins."""
