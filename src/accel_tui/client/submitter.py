@@ -1,0 +1,44 @@
+"""What a submitting process gives to its run: its environment, split from its secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accel_tui.model.errors import UsageError
+from accel_tui.model.secrets import is_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+# Variables of the terminal and of the shell's own book-keeping: in a run that outlives both they would only mislead.
+_OF_THE_SHELL = frozenset({"_", "SHLVL", "OLDPWD", "COLUMNS", "LINES"})
+
+
+def split_environment(
+    environment: Mapping[str, str], env_from: Iterable[str] = ()
+) -> tuple[dict[str, str], dict[str, str]]:
+    """`(base, secrets)` of an environment.
+
+    Secret is what `model.secrets` calls so, and every name in `env_from`.
+
+    Raises:
+        UsageError: a name in `env_from` is not set.
+    """
+    wanted = set(env_from)
+    missing = sorted(wanted - set(environment))
+    if missing:
+        names = ", ".join(missing)
+        raise UsageError(f"{names} is not set here, and env_from asks for it", remedy=f"export {names} and try again")
+    base: dict[str, str] = {}
+    secrets: dict[str, str] = {}
+    for name, value in environment.items():
+        if name in wanted or is_secret(name, value):
+            secrets[name] = value
+        elif name not in _OF_THE_SHELL:
+            base[name] = value
+    return base, secrets
+
+
+def pick_secrets(environment: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """The variables of `names` that are set here: what `release` supplies."""
+    return {name: environment[name] for name in names if name in environment}

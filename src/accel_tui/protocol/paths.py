@@ -1,0 +1,46 @@
+"""Where things are on the wire: one function per request path, used by both sides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HELLO = "/hello"
+DEVICES = "/devices"
+PLAN = "/plan"
+CHECK = "/check"
+RUNS = "/runs"
+EVENTS = "/events"
+METRICS = "/metrics"
+SHUTDOWN = "/shutdown"
+
+SOCKET_NAME = "supervisor.sock"
+LOCK_NAME = "supervisor.lock"
+LOG_NAME = "supervisor.log"
+
+BODY_LIMIT = 4 * 1024 * 1024
+"""Bytes of the largest request body that a supervisor reads."""
+
+SILENCE_SECONDS = 10.0
+"""After this long without a byte a client gives the supervisor up."""
+
+KEEPALIVE_SECONDS = 3.0
+"""How often an idle event stream carries a comment, so that silence means something."""
+
+WAIT_LIMIT_SECONDS = 5.0
+"""The longest that one request waits; clients ask again."""
+
+
+def run(ref: str, action: str | None = None) -> str:
+    """`/runs/REF`, or `/runs/REF/ACTION` (`stop`, `hold`, `release`, `move`, `log`, `metrics`)."""
+    path = f"{RUNS}/{quote(ref, safe='')}"
+    return path if action is None else f"{path}/{action}"
+
+
+def with_query(path: str, query: Mapping[str, object | None]) -> str:
+    """`path` with the parameters that are not None or False; True is written as 1."""
+    kept = {name: 1 if value is True else value for name, value in query.items() if value not in (None, False)}
+    return f"{path}?{urlencode(kept)}" if kept else path
