@@ -14,7 +14,8 @@ OWN_COLOUR = re.compile(r"\x1b\[[0-9;]+m")
 
 PIECES = st.sampled_from(
     ["\x1b", "\x1b[", "\x1b]", "\x9b", "\x9d", "\x90", "\x9c", "\x07", "\x18", "\x1b\\", "31", "0", "m", ";", ":",
-     "38;5;", "\r", "\n", "\t", "\u200d", "\u200c", "\u0301", "\u202e", "\ufffd", "…", "a", "é", "模", "P0", " ", "\udc9b"]
+     "38;5;", "\r", "\n", "\t", "\u200d", "\u200c", "\u0301", "\u202e", "\ufffd", "…",
+     "a", "é", "模", "P0", " ", "\udc9b"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(), st.binary(), st.lists(PIECES, max_size=40).map("".join))
 LIMITS = st.integers(min_value=0, max_value=60)
