@@ -1,0 +1,1 @@
+"""The Textual face: board, panes, screens; fed only by the client."""
