@@ -111,7 +111,7 @@ def memory(used: float, total: float | None = None) -> tuple[str, str]:
 def size(count: float) -> str:
     """Bytes of memory or files in binary units: `412 MiB`, `3.3 GiB`."""
     value, unit = float(count), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):  # noqa: B007 -- the unit reached is the answer
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
         if abs(value) < 1023.5 or unit == "PiB":
             break
         value /= 1024
@@ -121,7 +121,7 @@ def size(count: float) -> str:
 def data_rate(count: float) -> str:
     """Bytes per second of disk or network in decimal units: `1.2 GB/s`."""
     value, unit = float(count), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):  # noqa: B007 -- the unit reached is the answer
+    for unit in ("B", "kB", "MB", "GB", "TB"):
         if abs(value) < 999.5 or unit == "TB":
             break
         value /= 1000

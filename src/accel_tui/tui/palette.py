@@ -198,7 +198,7 @@ def _approximate(theme: Theme) -> Palette:
     background = Color.parse(names["background"])
     colours = {}
     for role, name in pick.items():
-        colour = Color.parse(names[name])
+        colour = Color.parse(names[name].split()[0])  # "ansi_blue 50%": the sixteen colours have no shares
         opaque = colour if colour.a == 1 else background if theme.ansi else background + colour
         colours[role] = opaque.hex
     return Palette(theme.name, theme.dark, colours, ansi=theme.ansi, flat_cursor=theme.ansi, heat_glyphs=True)

@@ -76,7 +76,9 @@ def read_palette(path: Path, shipped: Path) -> Palette:
         own = {**_read_base(path, shipped, base), **own}
     for key in ("dark", *REQUIRED):
         if key not in own:
-            raise _fault(path, key, "is missing", f'a theme needs {", ".join(("dark", *REQUIRED))}, or extends = "NAME"')
+            raise _fault(
+                path, key, "is missing", f'a theme needs {", ".join(("dark", *REQUIRED))}, or extends = "NAME"'
+            )
     _refuse_mixture(path, own)
     colours = _complete(own, _roles_of(_read(shipped / ("basalt.toml" if own["dark"] else "chalk.toml"))))
     return Palette(
@@ -111,7 +113,7 @@ def without_colour() -> Palette:
 def fitting(palettes: Mapping[str, Palette], wanted: str, environment: Mapping[str, str]) -> Palette:
     """The palette to start with: the wanted one, unless the environment forbids or cannot show its colours.
 
-    NO_COLOR (not empty) wins; a terminal of sixteen colours gets the theme `sixteen`. An unknown name gives the default.
+    NO_COLOR (not empty) wins; a terminal of sixteen colours gets `sixteen`; an unknown name gives the default.
     """
     if environment.get("NO_COLOR"):
         return without_colour()
