@@ -1,1 +1,30 @@
-"""One module per job kind: its fields and how its arguments are built."""
+"""One module per job kind: its fields and how its arguments are built.
+
+A kind is a module here that is named like the kind and holds `JOB`, a subclass of `jobs.spec.Job`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from accel_tui.jobs.spec import Job
+
+
+def names() -> list[str]:
+    """All kinds, in alphabetical order; nothing is imported."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def declaration(kind: str) -> type[Job] | None:
+    """The declared fields of a kind; None when there is no such kind."""
+    if kind not in names():
+        return None
+    job: type[Job] = importlib.import_module(f"{__name__}.{kind}").JOB
+    return job
+
+
+def listing() -> str:
+    return f"one of {', '.join(names())}"
