@@ -60,7 +60,9 @@ def checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
         if name in _OURS[kind]:
             raise JobFieldError((name,), "is not set here", remedy=_OURS[kind][name])
         if name not in known:
-            raise JobFieldError((name,), f"unknown argument of {kind}", remedy=did_you_mean(name, list(known)), kind="unknown")
+            raise JobFieldError(
+                (name,), f"unknown argument of {kind}", remedy=did_you_mean(name, list(known)), kind="unknown"
+            )
         _check_value(name, value, known[name])
     return given
 
@@ -70,9 +72,7 @@ def _check_value(name: str, value: Any, entry: Mapping[str, Any]) -> None:
     if not kinds:
         _check_plain(name, value)
         return
-    fits = any(
-        isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool)) for kind in kinds
-    )
+    fits = any(isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool)) for kind in kinds)
     if not fits:
         wanted = " or ".join(_WORDS[kind] for kind in kinds)
         raise JobFieldError((name,), f"must be {wanted}, not {value!r}"[:200], kind="type")

@@ -53,7 +53,7 @@ class JobFieldError(UsageError, ValueError):
         self.path = path
         self.reason = reason
         self.kind = kind
-        """`unknown`, `missing`, `type` or `value`."""
+        """`unknown`, `missing`, `type`, `secret` or `value`."""
 
     @classmethod
     def unknown_value(cls, path: Path, value: str, names: Sequence[str]) -> JobFieldError:
@@ -68,7 +68,9 @@ def field_error(model: type[BaseModel], error: ValidationError) -> JobFieldError
     kind, context = fault["type"], fault.get("ctx", {})
     if kind == "extra_forbidden":
         name = str(path[-1])
-        return JobFieldError(path, "unknown field", remedy=did_you_mean(name, field_names(model, path[:-1])), kind="unknown")
+        return JobFieldError(
+            path, "unknown field", remedy=did_you_mean(name, field_names(model, path[:-1])), kind="unknown"
+        )
     if kind == "missing":
         return JobFieldError(path, "is missing", kind="missing")
     if kind == "literal_error":

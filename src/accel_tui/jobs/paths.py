@@ -20,7 +20,9 @@ def resolve_paths(job: Job, folder: Path, only: tuple[str, ...] | None = None) -
     return type(job).model_validate(document)
 
 
-def _walk(table: BaseModel, document: dict[str, Any], folder: str, path: tuple[str, ...], only: tuple[str, ...] | None) -> None:
+def _walk(
+    table: BaseModel, document: dict[str, Any], folder: str, path: tuple[str, ...], only: tuple[str, ...] | None
+) -> None:
     for name, declared in type(table).model_fields.items():
         here = (*path, name)
         value = getattr(table, name)

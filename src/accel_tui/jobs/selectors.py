@@ -73,6 +73,8 @@ class Selection:
     """The same as far as they are here; a tile is given as its card with the tile's key."""
     missing: tuple[str, ...] = ()
     """Selected parts that this host does not have, as written."""
+    assumed: tuple[Device, ...] = ()
+    """What is known of the missing ones from their names alone, so that a plan for another host can be shown."""
     waiting_for: str | None = None
     """What `auto` waits for; None when it is decided."""
 
@@ -200,6 +202,7 @@ def resolve(
         return _automatic(selector, inventory, free)
     found: dict[str, Device] = {}
     missing: list[str] = []
+    assumed: list[Device] = []
     keys: list[str] = []
     for part in selector.parts:
         device = _find(part, inventory)
@@ -209,10 +212,22 @@ def resolve(
         keys.append(key)
         if device is None:
             missing.append(str(part))
+            assumed += _assumed(part)
         else:
             found[key] = device
     ordered = sorted(keys, key=lambda key: _order(found.get(key), key))
-    return Selection(tuple(ordered), tuple(found[key] for key in ordered if key in found), tuple(missing))
+    return Selection(
+        tuple(ordered), tuple(found[key] for key in ordered if key in found), tuple(missing), tuple(assumed)
+    )
+
+
+def _assumed(part: Part) -> list[Device]:
+    """The device that a part would name on a host that has it; none for a bare address, which says no vendor."""
+    if part.vendor == "gaudi":
+        return [Device(str(part), "gaudi", "hpu", str(part), module_id=part.number, state=DeviceState.UNKNOWN)]
+    if part.vendor == "xpu":
+        return [Device(str(part), "xpu", "xpu", str(part), pci_order=part.number, state=DeviceState.UNKNOWN)]
+    return []
 
 
 def _covered(key: str, keys: Sequence[str]) -> bool:

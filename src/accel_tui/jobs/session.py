@@ -67,7 +67,7 @@ def load_session(path: str | os.PathLike[str]) -> Session:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise reader.fault(("job",), "must be written as [[job]]", "write [[job]] with two brackets")
     if not tables:
-        raise FileError(f"{name}: holds no job", remedy='add a [[job]] table with `name` and `kind`')
+        raise FileError(f"{name}: holds no job", remedy="add a [[job]] table with `name` and `kind`")
     jobs = [reader.job(table, number, file.parent) for number, table in enumerate(tables)]
     _refuse_duplicates(reader, jobs)
     return Session(
@@ -87,7 +87,9 @@ def _read(file: Path, name: str) -> str:
         with os.fdopen(descriptor, "rb") as stream:
             mode = os.fstat(descriptor).st_mode
             if stat.S_ISDIR(mode):
-                raise FileError(f"{name}: is a folder", remedy="name a session file, such as sessions/cpu-generate.toml")
+                raise FileError(
+                    f"{name}: is a folder", remedy="name a session file, such as sessions/cpu-generate.toml"
+                )
             if not stat.S_ISREG(mode):
                 raise FileError(f"{name}: is not an ordinary file", remedy="name a session file")
             content = stream.read(MAX_BYTES + 1)
@@ -128,7 +130,9 @@ class _Reader:
     name: str
     text: str
 
-    def fault(self, path: tuple[str | int, ...], reason: str, remedy: str | None = None, job: str | None = None) -> FileError:
+    def fault(
+        self, path: tuple[str | int, ...], reason: str, remedy: str | None = None, job: str | None = None
+    ) -> FileError:
         line = toml.line_of(self.text, path)
         place = self.name if line is None else f"{self.name}:{line}"
         # Inside a job the field is named as `--set` would: `train.arguments.x`.
@@ -156,9 +160,6 @@ class _Reader:
     def job(self, table: dict[str, Any], number: int, folder: Path) -> Job:
         given = table.get("name")
         owner = given if isinstance(given, str) else f"number {number + 1}"
-        secret = find_secret(table)
-        if secret is not None:
-            raise self.fault(("job", number, *secret.path), secret.reason, secret.remedy, owner)
         try:
             return resolve_paths(parse_job(table), folder)
         except JobFieldError as error:
@@ -199,7 +200,9 @@ def select_job(session: Session, name: str | None) -> Job:
     for job in session.jobs:
         if job.name == name:
             return job
-    raise UsageError(f"{session.path} holds no job {name!r}; it holds {', '.join(names)}", remedy=did_you_mean(name, names))
+    raise UsageError(
+        f"{session.path} holds no job {name!r}; it holds {', '.join(names)}", remedy=did_you_mean(name, names)
+    )
 
 
 def apply_sets(job: Job, sets: list[str] | tuple[str, ...], cwd: str | os.PathLike[str] | None = None) -> Job:

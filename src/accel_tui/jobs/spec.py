@@ -8,7 +8,7 @@ A field states name, type, default, help and choices once; file check, form, fla
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping  # noqa: TC003 - pydantic reads the annotations
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from accel_tui.jobs import selectors
 from accel_tui.jobs.faults import JobFieldError, field_error
+from accel_tui.jobs.literals import find_secret
 from accel_tui.model.errors import UsageError
 
 _DURATION = re.compile(r"(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?", re.IGNORECASE)
@@ -134,7 +135,9 @@ class Model(Table):
     )
     revision: Text | None = Field(None, description="Branch, tag or commit of a model on the hub.")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
-        "auto", description="Precision of the weights; `auto` takes the checkpoint's.", json_schema_extra={"common": True}
+        "auto",
+        description="Precision of the weights; `auto` takes the checkpoint's.",
+        json_schema_extra={"common": True},
     )
     attn_implementation: Text | None = Field(None, description="Attention back end, such as `sdpa` or `eager`.")
     trust_remote_code: bool = Field(False, description="Run Python code that comes with the model.")
@@ -212,6 +215,9 @@ def parse_job(obj: Mapping[str, Any]) -> Job:
     declared = kinds.declaration(kind)
     if declared is None:
         raise JobFieldError.unknown_value(("kind",), kind, kinds.names())
+    secret = find_secret(obj)
+    if secret is not None:
+        raise JobFieldError(secret.path, secret.reason, remedy=secret.remedy, kind="secret")
     content = dict(obj)
     content.setdefault("name", kind)
     try:

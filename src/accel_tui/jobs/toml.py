@@ -25,7 +25,8 @@ def parse(text: str, name: str) -> dict[str, Any]:
         FileError: a fault of syntax; the message shows the line with a caret under the place.
     """
     try:
-        return tomllib.loads(text)
+        document: dict[str, Any] = tomllib.loads(text)
+        return document
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(text, name, str(error)) from None
     except RecursionError:

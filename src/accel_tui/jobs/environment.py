@@ -1,0 +1,172 @@
+"""The environment of a run: what is taken away, set and kept, each with its reason. Pure."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING
+
+from accel_tui.jobs.paths import is_hub_name
+from accel_tui.model.plans import EnvironmentAction, EnvironmentChange
+from accel_tui.vendors.cpu import launch as cpu
+from accel_tui.vendors.gaudi import launch as gaudi
+from accel_tui.vendors.xpu import launch as xpu
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from accel_tui.jobs.spec import Job
+    from accel_tui.model.devices import Device
+    from accel_tui.model.launching import LaunchShape
+
+VENDORS = {"gaudi": gaudi, "xpu": xpu, "cpu": cpu}
+
+# Variables by which launchers tell processes their rank: ours start a world of their own.
+RANK_VARIABLES = (
+    "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "ROLE_NAME", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE",
+    "ROLE_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_*", "TORCH_ELASTIC_*", "ACCELERATE_*",
+    "FSDP_*", "OMPI_*", "PMI_*", "PMIX_*", "PMI_RANK", "MPI_LOCAL*", "MV2_*", "CCL_LOCAL_*", "I_MPI_*_RANK",
+    "ACCEL_TUI_RUN", "ACCEL_TUI_RUN_FOLDER",
+)  # fmt: skip
+
+_ALLOCATIONS = {
+    "SLURM_JOB_ID": "Slurm",
+    "PBS_JOBID": "PBS",
+    "LSB_JOBID": "LSF",
+    "KUBERNETES_SERVICE_HOST": "Kubernetes",
+}
+
+
+def allocation(base: Mapping[str, str], devices: Iterable[Device] = ()) -> str | None:
+    """What limits this process to a part of the host: a scheduler's name, `a container`, or None."""
+    for variable, name in _ALLOCATIONS.items():
+        if base.get(variable):
+            return name
+    return "a container" if any(device.state.value == "not-yours" for device in devices) else None
+
+
+def device_variables() -> tuple[str, ...]:
+    """Patterns of every variable that chooses devices, of all vendors."""
+    return tuple(pattern for vendor in VENDORS.values() for pattern in vendor.device_variables())
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def outside_mask(devices: Sequence[Device], base: Mapping[str, str]) -> frozenset[str]:
+    """Keys of the accelerators that the inherited masks leave out; meaningful inside an allocation."""
+    left_out: set[str] = set()
+    for name, vendor in VENDORS.items():
+        cards = [device for device in devices if device.vendor == name]
+        allowed = vendor.allowed(cards, base)
+        if allowed is not None:
+            left_out |= {card.key for card in cards if card.key not in allowed}
+    return frozenset(left_out)
+
+
+def changes(
+    job: Job, devices: Sequence[Device], shape: LaunchShape, *, identifier: str, save_seconds: float,
+    secrets: Collection[str], allocated: str | None, undecided: bool = False,
+) -> tuple[EnvironmentChange, ...]:  # fmt: skip
+    """All changes for `job` on `devices`, in the order in which they are shown; each name stands once.
+
+    `undecided`: the devices are not known yet, so their variables are left out.
+    """
+    planned: dict[str, EnvironmentChange] = {}
+    for change in (
+        *_removed(shape.base, allocated),
+        *(() if undecided else _devices(devices, shape)),
+        *_common(job, devices, shape, identifier, save_seconds),
+        *_own(job),
+        *_secret(job, secrets, shape.base),
+    ):
+        if change.name in planned and matches(change.name, device_variables()) and change.reason == _BY_JOB:
+            continue  # the selection decides; a check refuses the job's own word
+        planned[change.name] = change
+    return tuple(planned.values())
+
+
+def _removed(base: Mapping[str, str], allocated: str | None) -> Iterable[EnvironmentChange]:
+    for name in sorted(base):
+        if matches(name, RANK_VARIABLES):
+            yield EnvironmentChange(name, None, EnvironmentAction.UNSET, "inherited; would tell the run a wrong rank")
+        elif matches(name, device_variables()):
+            if allocated is None:
+                yield EnvironmentChange(name, None, EnvironmentAction.UNSET, "inherited; the selection decides")
+            else:
+                reason = f"inherited from {allocated}; limits what may be selected"
+                yield EnvironmentChange(name, base[name], EnvironmentAction.KEEP, reason)
+
+
+def _devices(devices: Sequence[Device], shape: LaunchShape) -> Iterable[EnvironmentChange]:
+    chosen = [name for name in VENDORS if any(device.vendor == name for device in devices)]
+    accelerators = [name for name in chosen if name != "cpu"]
+    for name, vendor in VENDORS.items():
+        if name in accelerators or (name == "cpu" and not accelerators):
+            yield from vendor.environment([device for device in devices if device.vendor == name], shape)
+        elif name != "cpu":
+            yield from vendor.hidden(shape) if not accelerators else ()
+
+
+def _common(
+    job: Job, devices: Sequence[Device], shape: LaunchShape, identifier: str, save_seconds: float
+) -> Iterable[EnvironmentChange]:
+    yield _set("ACCEL_TUI_RUN", identifier, "marks the processes of the run")
+    yield _set("ACCEL_TUI_RUN_FOLDER", shape.folder, "where the run keeps its files")
+    yield _set("PYTHONUNBUFFERED", "1", "output reaches the log at once")
+    yield from _threads(devices, shape)
+    if shape.launched:
+        reason = "after a stop the launcher waits as long for its ranks"
+        yield _set("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", str(int(save_seconds)), reason)
+    if shape.uses_torch and any(device.simulated for device in devices):
+        yield _set("ACCELERATE_USE_CPU", "true", "the devices are simulated: accelerate and Trainer use the CPU")
+    if not job.worker:
+        return
+    old = job.launch.env.get("PYTHONPATH", shape.base.get("PYTHONPATH"))
+    path = f"{shape.folder}/worker.pyz" + (f":{old}" if old else "")
+    yield _set("PYTHONPATH", path, "the worker stands in front of what was there")
+    if "TOKENIZERS_PARALLELISM" not in shape.base:
+        yield _set("TOKENIZERS_PARALLELISM", "false", "tokenizers would warn when data loaders fork")
+    yield _set("HF_HUB_DISABLE_TELEMETRY", "1", "the run reports to nobody")
+    model = getattr(getattr(job, "model", None), "path", None)
+    if model is not None and not is_hub_name(model):
+        yield _set("HF_HUB_OFFLINE", "1", "the model is a folder of this host")
+
+
+def _threads(devices: Sequence[Device], shape: LaunchShape) -> Iterable[EnvironmentChange]:
+    """Threads per process: the launchers would set one, and torch in each rank all of them."""
+    inherited = shape.base.get("OMP_NUM_THREADS")
+    vendors = {device.vendor for device in devices if device.vendor != "cpu" and not device.simulated}
+    cards = sum(device.vendor in vendors for device in shape.inventory)
+    if inherited is not None:
+        yield EnvironmentChange("OMP_NUM_THREADS", inherited, EnvironmentAction.KEEP, "inherited")
+    elif vendors and shape.launched:
+        share = max(shape.processes, cards)
+        threads = max(1, shape.cores // share)
+        yield _set("OMP_NUM_THREADS", str(threads), f"{shape.cores} cores over {share} cards")
+    elif not vendors and shape.uses_torch:
+        threads = max(1, shape.cores // shape.processes)
+        plural = "es" if shape.processes > 1 else ""
+        yield _set("OMP_NUM_THREADS", str(threads), f"{shape.cores} cores over {shape.processes} process{plural}")
+
+
+_BY_JOB = "set by the job"
+
+
+def _own(job: Job) -> Iterable[EnvironmentChange]:
+    for name, value in job.launch.env.items():
+        if not (name == "PYTHONPATH" and job.worker) and not name.startswith("ACCEL_TUI_RUN"):
+            yield _set(name, value, _BY_JOB)
+
+
+def _secret(job: Job, secrets: Collection[str], base: Mapping[str, str]) -> Iterable[EnvironmentChange]:
+    for name in job.launch.env_from:
+        if name in secrets or name in base:
+            reason = "taken from the submitting shell, never stored"
+            yield EnvironmentChange(name, None, EnvironmentAction.SET, reason, secret=True)
+    for name in sorted(set(secrets) - set(job.launch.env_from) - set(job.launch.env)):
+        yield EnvironmentChange(name, None, EnvironmentAction.KEEP, "inherited secret, never stored", secret=True)
+
+
+def _set(name: str, value: str, reason: str) -> EnvironmentChange:
+    return EnvironmentChange(name, value, EnvironmentAction.SET, reason)

@@ -1,0 +1,1 @@
+"""Intel Gaudi cards: torch device type `hpu`, selected by module ID."""

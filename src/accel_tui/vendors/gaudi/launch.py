@@ -1,0 +1,84 @@
+"""The variables that give a run its Gaudi cards. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accel_tui.model.plans import EnvironmentAction, EnvironmentChange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accel_tui.model.devices import Device
+    from accel_tui.model.launching import LaunchShape
+
+# First-generation names; an explicit PT_ENABLE_INT64_SUPPORT would override the bridge's own protection there.
+_FIRST_GENERATION = ("HL-200", "HL-205")
+
+
+def device_variables() -> tuple[str, ...]:
+    """Names, or prefixes that end in `*`, that choose cards and never reach a run by inheritance."""
+    return (
+        "HABANA_VISIBLE_*",
+        "HLS_*",
+        # Either of these would keep torch from loading the plugin: the job would silently run on the CPU.
+        "PT_HPU_AUTOLOAD",
+        "TORCH_DEVICE_BACKEND_AUTOLOAD",
+    )
+
+
+def environment(devices: Sequence[Device], shape: LaunchShape) -> list[EnvironmentChange]:
+    """What a run on `devices` gets."""
+    modules = sorted(device.module_id for device in devices if device.module_id is not None)
+    changes = [_set("HABANA_VISIBLE_MODULES", ",".join(map(str, modules)), "the selected cards, by module ID")]
+    if shape.processes == 1 and len(modules) == 1:
+        # Without it a single process takes the first free card of the machine, whatever the list says.
+        changes.append(_set("HLS_MODULE_ID", str(modules[0]), "binds the one process to its card"))
+    changes += _bridge(devices, shape)
+    changes.append(_set("HABANA_LOGS", f"{shape.folder}/habana_logs", "logs of the Gaudi software stay with the run"))
+    return changes
+
+
+def _bridge(devices: Sequence[Device], shape: LaunchShape) -> list[EnvironmentChange]:
+    """Eager mode, set explicitly: releases differ in their default, and libraries read an unset one as lazy."""
+    inherited = shape.base.get("PT_HPU_LAZY_MODE")
+    if inherited is not None and not shape.uses_torch:
+        keep = EnvironmentChange(
+            "PT_HPU_LAZY_MODE", inherited, EnvironmentAction.KEEP, "inherited; left to the program"
+        )
+        changes, lazy = [keep], inherited == "1"
+    else:
+        changes, lazy = [_set("PT_HPU_LAZY_MODE", "0", "transformers and Trainer run in eager mode")], False
+    if not lazy and not any(device.name.startswith(_FIRST_GENERATION) for device in devices):
+        changes.append(_set("PT_ENABLE_INT64_SUPPORT", "1", "transformers uses 64-bit integers"))
+    return changes
+
+
+def hidden(shape: LaunchShape) -> list[EnvironmentChange]:
+    """What keeps torch from seeing any Gaudi card. An empty list of modules is no way: the bridge fails on it."""
+    if not any(device.vendor == "gaudi" for device in shape.inventory):
+        return []
+    reason = "the run was given no Gaudi card: torch leaves the plugin alone"
+    return [_set("TORCH_DEVICE_BACKEND_AUTOLOAD", "0", reason), _set("PT_HPU_LAZY_MODE", "0", reason)]
+
+
+def allowed(devices: Sequence[Device], base: Mapping[str, str]) -> frozenset[str] | None:
+    """Keys of the cards that inherited masks leave; None where no mask limits. `devices`: every card of the host."""
+    modules = _numbers(base.get("HABANA_VISIBLE_MODULES"))
+    if modules is not None:
+        return frozenset(device.key for device in devices if device.module_id in modules)
+    indexes = _numbers(base.get("HABANA_VISIBLE_DEVICES"))
+    if indexes is not None:
+        return frozenset(device.key for device in devices if device.index in indexes)
+    return None
+
+
+def _numbers(text: str | None) -> frozenset[int] | None:
+    """The numbers of a list; None for no limit (`all`, unset, empty). What is no number is left out."""
+    if text is None or text.strip() in ("", "all"):
+        return None
+    return frozenset(int(item) for item in text.split(",") if item.strip().isdecimal())
+
+
+def _set(name: str, value: str, reason: str) -> EnvironmentChange:
+    return EnvironmentChange(name, value, EnvironmentAction.SET, reason)

@@ -1,0 +1,1 @@
+"""Intel GPUs: torch device type `xpu`, selected by an affinity mask over the cards in PCI order."""
