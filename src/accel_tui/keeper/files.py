@@ -1,0 +1,153 @@
+"""Writing small files so that a reader sees the old or the new content, and a full disk cannot lose a result.
+
+Only modules that a keeper may afford: it stays resident for as long as its run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    StrPath: TypeAlias = str | os.PathLike[str]
+
+RECORD_BYTES = 4096
+"""Size of a reserved record: one block of the usual file systems."""
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_atomic(path: StrPath, data: bytes, *, sync_folder: bool = True) -> None:
+    """Replace the file at `path` by `data`, mode 0600, in one step.
+
+    `sync_folder=False` leaves out the last sync: after a crash of the host the old content may then stand there.
+
+    Raises:
+        OSError: it could not be written; the old content is untouched.
+    """
+    target = os.fspath(path)
+    temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    descriptor = os.open(temporary, _NEW, 0o600)
+    try:
+        try:
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    if sync_folder:
+        sync_directory(os.path.dirname(target) or ".")
+
+
+def write_json(path: StrPath, document: object, *, sync_folder: bool = True) -> None:
+    """`write_atomic` of a JSON document; bytes that are not UTF-8 survive as lone surrogates, escaped."""
+    write_atomic(path, encode(document), sync_folder=sync_folder)
+
+
+def read_json(path: StrPath) -> Any:
+    """The JSON document in the file at `path`.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it holds no JSON document, or one nested too deep to be one of ours.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    return decode(data)
+
+
+def reserve(path: StrPath) -> int:
+    """Make a file of `RECORD_BYTES` spaces whose blocks are on the disk; the descriptor to overwrite it with.
+
+    Raises:
+        OSError: it cannot be made, as on a full disk.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        _write_all(descriptor, b" " * RECORD_BYTES)
+        os.fsync(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def overwrite(descriptor: int, document: dict[str, Any]) -> None:
+    """Put `document` in the place that `reserve` kept, without needing a new block.
+
+    A `message` that does not fit is cut.
+    """
+    data = encode(document)
+    if len(data) > RECORD_BYTES and isinstance(document.get("message"), str):
+        # An escaped character takes up to twelve bytes; cutting by the excess always suffices.
+        room = max(0, len(document["message"]) - (len(data) - RECORD_BYTES) - 16)
+        data = encode({**document, "message": document["message"][:room] + "…"})
+    padded = data.rstrip(b"\n").ljust(RECORD_BYTES - 1) + b"\n"
+    written = 0
+    while written < len(padded):
+        written += os.pwrite(descriptor, padded[written:], written)
+    os.fsync(descriptor)
+
+
+def read_record(path: StrPath) -> dict[str, Any] | None:
+    """The record in a reserved file; None while it is missing, or reserved and not written yet.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: something else than a record stands there.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return None
+    if not data.strip():
+        return None
+    document = decode(data)
+    if not isinstance(document, dict):
+        raise ValueError(f"{os.fspath(path)} holds no record")  # noqa: TRY004 - about content, not a caller's type
+    return document
+
+
+def encode(document: object) -> bytes:
+    """One line of JSON, ASCII only."""
+    return json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def decode(data: bytes) -> Any:
+    """The JSON document in `data`.
+
+    Raises:
+        ValueError: it is none, or one nested too deep.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("JSON nested too deep") from None
+
+
+def sync_directory(path: StrPath) -> None:
+    """Make the names in a folder durable.
+
+    Raises:
+        OSError: the folder cannot be opened or synced.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

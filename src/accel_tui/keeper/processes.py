@@ -1,0 +1,105 @@
+"""Processes by pid and start time, so that a reused pid is never taken for the one that was meant."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+TAG = "ACCEL_TUI_RUN"
+"""The variable that every process of a run has in its environment, unless it cleared it."""
+
+_STATE, _PARENT, _START = 0, 1, 19  # positions after the last ")" of /proc/PID/stat: fields 3, 4 and 22
+
+
+def start_time(pid: int) -> int | None:
+    """When the process started, in clock ticks since the boot (field 22); None when there is no such process."""
+    fields = _stat(pid)
+    return None if fields is None else int(fields[_START])
+
+
+def boot_id() -> str:
+    """The identity of this boot of the kernel."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def alive(pid: int, start: int) -> bool:
+    """Whether that very process still runs; a zombie does not."""
+    fields = _stat(pid)
+    return fields is not None and int(fields[_START]) == start and not _ended(fields)
+
+
+def descendants(pid: int) -> list[tuple[int, int]]:
+    """Pid and start time of every living process below `pid`, parents before children."""
+    children: dict[int, list[int]] = {}
+    starts: dict[int, int] = {}
+    for other in _pids():
+        fields = _stat(other)
+        if fields is None:
+            continue
+        children.setdefault(int(fields[_PARENT]), []).append(other)
+        if not _ended(fields):
+            starts[other] = int(fields[_START])
+    found: list[int] = []
+    waiting = [pid]
+    seen = {pid}
+    while waiting:
+        below = [child for child in children.get(waiting.pop(), ()) if child not in seen]
+        seen.update(below)
+        found += below
+        waiting += below
+    return [(child, starts[child]) for child in found if child in starts]
+
+
+def tagged(tag: str) -> list[tuple[int, int]]:
+    """Pid and start time of every living process of ours whose environment names the run `tag`."""
+    wanted = f"{TAG}={tag}".encode("utf-8", "surrogateescape")
+    found = []
+    for pid in _pids():
+        fields = _stat(pid)
+        if fields is None or _ended(fields) or pid == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                environment = file.read()
+        except OSError:  # gone, or another user's
+            continue
+        if wanted in environment.split(b"\0"):
+            found.append((pid, int(fields[_START])))
+    return found
+
+
+def signal_exact(pid: int, start: int, signo: int) -> bool:
+    """Send `signo` to the process that started at `start`; False when it is gone or not ours to signal."""
+    try:
+        descriptor = os.pidfd_open(pid)  # pins the process: its pid cannot be given to another from here on
+    except OSError:
+        return False
+    try:
+        if start_time(pid) != start:
+            return False
+        signal.pidfd_send_signal(descriptor, signo)
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _stat(pid: int) -> list[bytes] | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+    except OSError:
+        return None
+    # The command between the parentheses may itself hold parentheses and spaces.
+    return text[text.rindex(b")") + 2 :].split()
+
+
+def _ended(fields: list[bytes]) -> bool:
+    return fields[_STATE] in (b"Z", b"X", b"x")
