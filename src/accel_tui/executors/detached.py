@@ -1,8 +1,9 @@
 """The logout-proof path: starting what must outlive the terminal, the session and whoever started it.
 
 One way for keepers and supervisors: a fresh interpreter says that it is ready, is told over its standard input what to
-do, and leaves our process tree by itself. Where a user manager with linger runs, `systemd-run` stands in front of it, so
-that it does not even share the login session's control group. No environment and no secret stands in an argument list.
+do, and leaves our process tree by itself. Where a user manager with linger runs, `systemd-run` stands in front of it,
+so that it does not even share the login session's control group. No environment and no secret stands in an argument
+list.
 """
 
 from __future__ import annotations

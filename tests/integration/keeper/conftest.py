@@ -1,0 +1,30 @@
+"""Run folders with real keepers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from support.keeping import KeptRun, MakeRun
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> Iterator[MakeRun]:
+    """Makes run folders below the test's folder; whatever runs in them is ended after the test."""
+    made: list[KeptRun] = []
+
+    def make(
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+        ports: Sequence[int] = (),
+    ) -> KeptRun:
+        made.append(KeptRun(tmp_path, argv, environment=environment, cwd=cwd, ports=ports))
+        return made[-1]
+
+    yield make
+    for run in made:
+        run.clean_up()
