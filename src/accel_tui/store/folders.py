@@ -1,0 +1,328 @@
+"""The run folders of a state folder: made whole, read with suspicion, changed by one writer at a time."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.keeper.files import encode, overwrite, reserve, sync_directory, write_json
+from accel_tui.keeper.processes import boot_id
+from accel_tui.model.errors import NotPossibleError, RunNotFoundError
+from accel_tui.model.plans import Plan
+from accel_tui.model.runs import MOVES, Cause, Progress, Run, RunState
+from accel_tui.model.times import time_text
+from accel_tui.store import events
+from accel_tui.store.documents import SCHEMA, DamagedError, read_document, read_record
+from accel_tui.store.identifiers import is_id, new_id
+from accel_tui.store.reading import last_change, read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_TEMPORARY = re.compile(r"\.(?:new|removed)-")
+
+
+class RunFolders:
+    """All runs below one folder. It keeps nothing in memory, so any number of readers may look at the same folder."""
+
+    def __init__(self, root: Path) -> None:
+        """`root` is the state folder's `runs`; it is made, closed to others, by the first `create`."""
+        self.root = root.absolute()
+
+    # Finding
+
+    def new_id(self) -> str:
+        """An id that no run of this folder has."""
+        while True:
+            identifier = new_id()
+            if not os.path.lexists(self.path(identifier)):
+                return identifier
+
+    def path(self, identifier: str) -> Path:
+        """The folder of a run, whether it exists or not.
+
+        Raises:
+            RunNotFoundError: the text is no id, so it must not become a path.
+        """
+        if not is_id(identifier):
+            raise RunNotFoundError(f"{identifier!r} is not the id of a run", remedy="see: accel-tui runs --all")
+        return self.root / identifier
+
+    def ids(self) -> list[str]:
+        """The ids of all runs, oldest first; one look at the folder, however many there are."""
+        try:
+            with os.scandir(self.root) as entries:
+                return sorted(entry.name for entry in entries if is_id(entry.name) and _is_own_folder(entry))
+        except FileNotFoundError:
+            return []
+
+    # Reading
+
+    def read_run(self, identifier: str) -> Run:
+        """The run as its folder tells it now; a damaged one is told as such.
+
+        Raises:
+            RunNotFoundError: there is no such folder.
+        """
+        return read_run(self._existing(identifier))
+
+    def spec(self, identifier: str) -> dict[str, Any]:
+        """`spec.json`. Raises RunNotFoundError, or NotPossibleError where it is damaged; so do the next four."""
+        return self._document(identifier, "spec.json")
+
+    def environment(self, identifier: str) -> dict[str, Any]:
+        """`environment.json`."""
+        return self._document(identifier, "environment.json")
+
+    def plan(self, identifier: str) -> Plan:
+        """`plan.json`; after the start, what really ran."""
+        document = self._document(identifier, "plan.json")
+        try:
+            return Plan.from_json(document)
+        except (KeyError, TypeError, ValueError, AttributeError) as fault:
+            raise _damaged(identifier, f"plan.json is no plan: {fault!r}") from fault
+
+    def state(self, identifier: str) -> dict[str, Any]:
+        """`state.json`."""
+        return self._document(identifier, "state.json")
+
+    def events(self, identifier: str, rank: int | None = None) -> Iterator[dict[str, Any]]:
+        """Every event that the workers told, rank by rank, or of one rank."""
+        return events.all_events(self._existing(identifier), rank)
+
+    def progress(self, identifier: str) -> Progress:
+        """How far the run is, from its newest events."""
+        return events.progress_of(self._existing(identifier))
+
+    def metrics(self, identifier: str) -> list[dict[str, Any]]:
+        """The run's curves: the value of `series` in the `metrics` document."""
+        return events.series_of(self._existing(identifier))
+
+    # Writing
+
+    def create(
+        self,
+        spec: Mapping[str, Any],
+        environment: Mapping[str, Any],
+        plan: Plan | Mapping[str, Any],
+        worker: bytes | None = None,
+        *,
+        position: float | None = None,
+        held: str | None = None,
+    ) -> str:
+        """Put a queued run on the disk: the whole folder, synced, or nothing; the id is that of `spec`.
+
+        Args:
+            worker: The worker archive, for kinds that use it.
+            position: Its place in the queue, smaller is earlier; the time in seconds by default.
+            held: The reason, for a run that is held from the start.
+
+        Raises:
+            FileExistsError: a run has this id.
+            OSError: it could not be written; nothing is left of it.
+        """
+        identifier = str(spec["id"])
+        target = self.path(identifier)
+        if os.path.lexists(target):
+            raise FileExistsError(f"{target} exists")
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = self.root / f".new-{identifier}-{secrets.token_hex(4)}"
+        files = {
+            "spec.json": encode({"schema": SCHEMA, **spec}),
+            "environment.json": encode({"schema": SCHEMA, **environment}),
+            "plan.json": encode(plan.to_json() if isinstance(plan, Plan) else dict(plan)),
+            "state.json": encode(_first_state(str(spec["created"]), position, held)),
+        }
+        if worker is not None:
+            files["worker.pyz"] = worker
+        try:
+            _fill(temporary, files)
+            temporary.rename(target)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        sync_directory(self.root)
+        return identifier
+
+    def write_plan(self, identifier: str, plan: Plan) -> None:
+        """Replace `plan.json`: the run was planned again at its start."""
+        write_json(self._existing(identifier) / "plan.json", plan.to_json())
+
+    def write_environment(self, identifier: str, document: Mapping[str, Any]) -> None:
+        """Replace `environment.json`; the caller has left the secrets out."""
+        write_json(self._existing(identifier) / "environment.json", {"schema": SCHEMA, **document})
+
+    def write_script(self, identifier: str, text: str) -> None:
+        """Write `run.sh`, executable by the owner: the same command without accel-tui."""
+        path = self._existing(identifier) / "run.sh"
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o700)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+
+    def write_state(self, identifier: str, **fields: Any) -> dict[str, Any]:
+        """Change fields of `state.json` and leave the others; returns the whole document.
+
+        Only the owner of the file calls it: the supervisor while the run is queued or preparing, then the keeper.
+
+        Raises:
+            NotPossibleError: the new state cannot follow the one that stands there, or the file is damaged.
+        """
+        document = self.state(identifier)
+        if "state" in fields:
+            fields["state"] = RunState(fields["state"]).value
+            _refuse_illegal_move(identifier, document.get("state"), fields["state"])
+        document.update(fields)
+        write_json(self.path(identifier) / "state.json", document)
+        return document
+
+    def request_stop(
+        self, identifier: str, now: bool = False, by: str = "user", cause: Cause = Cause.STOPPED_BY_USER
+    ) -> None:
+        """Record that the run is to be stopped; asking again changes nothing but may add `now`."""
+        path = self._existing(identifier) / "stop.json"
+        try:
+            earlier = read_document(path)
+        except (FileNotFoundError, DamagedError):
+            earlier = {}
+        if earlier and (earlier.get("now") is True or not now):
+            return
+        request = {"schema": SCHEMA, "now": now, "cause": cause.value, "requested": time_text(time.time()), "by": by}
+        write_json(path, {**request, **earlier, "now": now})
+
+    def finish(self, identifier: str, cause: Cause, message: str | None = None) -> Run:
+        """Write the record of a run that never got a keeper: stopped in the queue, refused, or without its dependency.
+
+        Returns:
+            The run, finished. One that has its record already keeps it.
+        """
+        return self._record(identifier, cause, message, ended=time.time())
+
+    def settle_lost(self, identifier: str) -> Run:
+        """Write the record of a run whose keeper is gone, so that its end is decided once and for all.
+
+        A run that still goes on, or has its record, or whose files are damaged, is returned as it is.
+        """
+        run = self.read_run(identifier)
+        if run.cause not in (Cause.KEEPER_LOST, Cause.REBOOT):
+            return run
+        return self._record(identifier, run.cause, None, ended=last_change(self.path(identifier)))
+
+    def remove(self, identifier: str) -> None:
+        """Delete a finished run with all its files; links inside are removed, never followed.
+
+        Raises:
+            NotPossibleError: it is not finished.
+        """
+        folder = self._existing(identifier)
+        state = read_run(folder).state
+        if state is not RunState.FINISHED:
+            raise NotPossibleError(
+                f"run {identifier} is {state.value}", remedy=f"stop it first: accel-tui stop {identifier}"
+            )
+        doomed = self.root / f".removed-{identifier}-{secrets.token_hex(4)}"
+        folder.rename(doomed)  # it is gone for every reader at once, however long the deletion takes
+        shutil.rmtree(doomed, ignore_errors=True)
+
+    def clean(self) -> int:
+        """Delete what a crash left half made or half removed; the supervisor calls it at its start, when it is alone.
+
+        Returns:
+            How many folders were deleted.
+        """
+        try:
+            left = [Path(entry.path) for entry in os.scandir(self.root) if _TEMPORARY.match(entry.name)]
+        except FileNotFoundError:
+            return 0
+        for path in left:
+            shutil.rmtree(path, ignore_errors=True)
+        return len(left)
+
+    # Within
+
+    def _existing(self, identifier: str) -> Path:
+        folder = self.path(identifier)
+        if folder.is_symlink() or not folder.is_dir():
+            raise RunNotFoundError(f"there is no run {identifier}", remedy="see: accel-tui runs --all")
+        return folder
+
+    def _document(self, identifier: str, name: str) -> dict[str, Any]:
+        try:
+            return read_document(self._existing(identifier) / name)
+        except FileNotFoundError as fault:
+            raise _damaged(identifier, f"{name} is missing") from fault
+        except DamagedError as fault:
+            raise _damaged(identifier, str(fault)) from fault
+
+    def _record(self, identifier: str, cause: Cause, message: str | None, ended: float) -> Run:
+        before = self.read_run(identifier)
+        path = self.path(identifier) / "exit.json"
+        if before.state is RunState.FINISHED and (before.cause is Cause.RECORD_DAMAGED or read_record(path)):
+            return before
+        if before.state not in (RunState.QUEUED, RunState.PREPARING, RunState.FINISHED):
+            raise NotPossibleError(f"run {identifier} is {before.state.value}: its keeper writes the record")
+        record = {
+            "schema": SCHEMA, "exit_code": None, "signal": None, "cause": cause.value,
+            "stopped": cause is Cause.STOPPED_BY_USER, "started": before.started, "ended": time_text(ended),
+            "cpu_seconds": None, "max_rss_bytes": None, "message": message,
+        }  # fmt: skip
+        # The keeper's reserved blocks are taken where it made them: they are there on a full disk, too.
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            descriptor = reserve(path)
+        try:
+            overwrite(descriptor, record)
+        finally:
+            os.close(descriptor)
+        return self.read_run(identifier)
+
+
+def _is_own_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _first_state(created: str, position: float | None, held: str | None) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA, "state": RunState.QUEUED.value, "created": created, "started": None, "ended": None,
+        "boot_id": boot_id(), "keeper": None, "main": None, "held": held,
+        "position": time.time() if position is None else position, "locks": [],
+    }  # fmt: skip
+
+
+def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make the folder with these files, closed to others and on the disk."""
+    folder.mkdir(mode=0o700)
+    for name in ("events", "artefacts"):
+        (folder / name).mkdir(mode=0o700)
+    descriptors = []
+    try:
+        for name, data in files.items():
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            descriptors.append(os.open(folder / name, flags, 0o600))
+            with os.fdopen(os.dup(descriptors[-1]), "wb") as file:
+                file.write(data)
+        for descriptor in descriptors:  # after all writes: the first sync then carries most of the others
+            os.fsync(descriptor)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+    sync_directory(folder)
+
+
+def _refuse_illegal_move(identifier: str, before: object, after: str) -> None:
+    try:
+        state = RunState(before)
+    except ValueError:
+        raise _damaged(identifier, f"state.json: unknown state {before!r}") from None
+    if after != state.value and RunState(after) not in MOVES[state]:
+        raise NotPossibleError(f"run {identifier} is {state.value}; it cannot become {after}")
+
+
+def _damaged(identifier: str, reason: str) -> NotPossibleError:
+    return NotPossibleError(f"run {identifier}: its record is damaged: {reason}", remedy="accel-tui doctor names it")

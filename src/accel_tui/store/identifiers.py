@@ -1,0 +1,32 @@
+"""Names of runs: the time they were asked for, and four letters that keep them apart."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import secrets
+
+# Crockford's letters: none of them is taken for another when it is read aloud or typed.
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_SHAPE = re.compile(rf"\d{{8}}-\d{{6}}-[{_LETTERS}]{{4}}")
+
+
+def new_id(now: float | None = None) -> str:
+    """`YYYYMMDD-HHMMSS-xxxx` for `now` (seconds since the epoch; default: this moment) in UTC."""
+    utc = datetime.timezone.utc
+    moment = datetime.datetime.now(utc) if now is None else datetime.datetime.fromtimestamp(now, utc)
+    return f"{moment:%Y%m%d-%H%M%S}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
+
+
+def is_id(name: str) -> bool:
+    """Whether a folder of this name can be a run's."""
+    return _SHAPE.fullmatch(name) is not None and created_seconds(name) is not None
+
+
+def created_seconds(identifier: str) -> float | None:
+    """When a run of this id was asked for, in seconds since the epoch; None when it is no id."""
+    try:
+        moment = datetime.datetime.strptime(identifier[:15], "%Y%m%d-%H%M%S")  # noqa: DTZ007 - made aware below
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=datetime.timezone.utc).timestamp()

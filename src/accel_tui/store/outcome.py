@@ -1,0 +1,193 @@
+"""From a record and the worker's events to result, cause and diagnosis; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.model.runs import Cause, Diagnosis, RunResult
+from accel_tui.store.documents import DamagedError, optional
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Event = dict[str, Any]
+
+_NOT_STARTED = {Cause.LAUNCH_FAILED, Cause.CHECK_REFUSED, Cause.DEPENDENCY_FAILED}
+_UNSEEN_END = {Cause.KEEPER_LOST, Cause.REBOOT}
+_READ_LOG = "read the end of its log: accel-tui logs {id} --errors"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    result: RunResult
+    cause: Cause
+    exit_code: int | None = None
+    signal: str | None = None
+    diagnosis: Diagnosis | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of an ended run beside its record."""
+
+    id: str
+    worker: bool
+    """Whether its kind uses the worker, so that events decide."""
+    processes: int
+    """Ranks that were expected to report."""
+    events: Mapping[int, Sequence[Event]]
+    """The last events of each rank."""
+
+
+def outcome_of(record: Mapping[str, Any], facts: Facts) -> Outcome:
+    """How the run of this record ended.
+
+    Raises:
+        DamagedError: the record names no cause that there is.
+    """
+    try:
+        cause = Cause(str(record.get("cause")))
+    except ValueError:
+        raise DamagedError(f"exit.json: unknown cause {record.get('cause')!r}") from None
+    document = dict(record)
+    exit_code, signal = optional(document, "exit_code", int), optional(document, "signal", str)
+    result = _result(document, cause, exit_code, signal, facts)
+    if result is RunResult.STOPPED and cause is not Cause.STOPPED_BY_USER and cause not in _UNSEEN_END:
+        cause = Cause.SIGNAL
+    diagnosis = None
+    if result in (RunResult.FAILED, RunResult.NOT_STARTED, RunResult.LOST):
+        diagnosis = diagnose(cause, exit_code, signal, optional(document, "message", str), facts)
+    return Outcome(result, cause, exit_code, signal, diagnosis)
+
+
+def _result(record: dict[str, Any], cause: Cause, exit_code: int | None, signal: str | None, facts: Facts) -> RunResult:
+    if cause in _NOT_STARTED:
+        return RunResult.NOT_STARTED
+    if cause is Cause.STOPPED_BY_USER:
+        return RunResult.STOPPED if record.get("stopped") is True else RunResult.FAILED
+    if cause is Cause.TIME_LIMIT:
+        return RunResult.FAILED
+    if cause is Cause.RECORD_DAMAGED:
+        return RunResult.LOST
+    told = told_result(facts) if facts.worker else None
+    if cause in _UNSEEN_END:
+        return told or RunResult.LOST
+    if facts.worker:
+        return told or RunResult.FAILED
+    return RunResult.SUCCEEDED if exit_code == 0 and signal is None else RunResult.FAILED
+
+
+def told_result(facts: Facts) -> RunResult | None:
+    """What the workers themselves say of the end; None while an expected rank has not told its result.
+
+    One rank that failed makes it failed. One that a signal ended early makes it stopped, however well it ended.
+    """
+    results = [events[-1] for events in facts.events.values() if events and events[-1]["event"] == "result"]
+    if any(result.get("ok") is not True for result in results):
+        return RunResult.FAILED
+    ranks = {rank for rank, events in facts.events.items() if events and events[-1]["event"] == "result"}
+    if not ranks.issuperset(range(max(facts.processes, 1))):
+        return None
+    return RunResult.STOPPED if any(result.get("stopped") is True for result in results) else RunResult.SUCCEEDED
+
+
+def diagnose(
+    cause: Cause, exit_code: int | None, signal: str | None, message: str | None, facts: Facts
+) -> Diagnosis | None:
+    """What went wrong, in plain words, from the clearest witness: the cause, the worker's error, the way it ended."""
+    plain = _of_cause(cause, message, facts.id)
+    if plain and cause is not Cause.OUT_OF_MEMORY:
+        return plain
+    return _of_errors(facts) or plain or _of_end(exit_code, signal, facts)
+
+
+def _of_cause(cause: Cause, message: str | None, identifier: str) -> Diagnosis | None:
+    said = f": {message}" if message else ""
+    memory = "lower batch size, block size or context, use a smaller dtype, or take more devices"
+    table: dict[Cause, tuple[str, str | None]] = {
+        Cause.LAUNCH_FAILED: (
+            f"its program could not be started{said}",
+            "see what would run: accel-tui show " + identifier,
+        ),
+        Cause.CHECK_REFUSED: (f"a check refused it{said}", "follow the remedy, then: accel-tui rerun " + identifier),
+        Cause.DEPENDENCY_FAILED: (f"a run that it waited for did not succeed{said}", "run that one again first"),
+        Cause.TIME_LIMIT: (f"its time limit was over{said}", "raise time_limit, or resume from its last checkpoint"),
+        Cause.OUT_OF_MEMORY: (f"the host ran out of memory and the kernel ended it{said}", memory),
+        Cause.REBOOT: ("the host was restarted while it ran", "run it again, from its last checkpoint if there is one"),
+        Cause.RECORD_DAMAGED: (f"its record is damaged{said}", "accel-tui doctor names the file"),
+    }
+    if cause not in table:
+        return None
+    summary, next_step = table[cause]
+    return Diagnosis(cause.value, summary, next_step)
+
+
+def _of_errors(facts: Facts) -> Diagnosis | None:
+    """The first error that any rank told: later ones are most often its consequence on other ranks."""
+    errors = [
+        (event.get("t") if isinstance(event.get("t"), (int, float)) else float("inf"), rank, event)
+        for rank, events in facts.events.items()
+        for event in events
+        if event["event"] == "error"
+    ]
+    if not errors:
+        return None
+    _, rank, event = min(errors, key=lambda error: error[:2])
+    kind, message = str(event.get("type") or "error"), str(event.get("message") or "").strip()
+    first_line = message.split("\n", 1)[0][:500]
+    name, step = _known_error(kind, message)
+    return Diagnosis(name, f"{kind}: {first_line}" if first_line else kind, step.format(id=facts.id), rank=rank)
+
+
+def _known_error(kind: str, message: str) -> tuple[str, str]:
+    lower = message.lower()
+    kind = kind.rpartition(".")[2]
+    if kind in ("OutOfMemoryError", "MemoryError") or "out of memory" in lower or "out_of_memory" in lower:
+        return "out-of-memory", "lower batch size, block size or context, use a smaller dtype, or take more devices"
+    if "no space left on device" in lower or "quota exceeded" in lower:
+        return "disk-full", "free space, or set artefacts_root to a larger disk"
+    if kind in ("ModuleNotFoundError", "ImportError"):
+        return "missing-module", "install it into the job's interpreter (launch.python), or name another interpreter"
+    if "address already in use" in lower or "eaddrinuse" in lower:
+        return "port-in-use", "run it again: another port is taken"
+    if kind == "KeyboardInterrupt":
+        return "interrupted", "run it again, from its last checkpoint if there is one"
+    if kind in ("FileNotFoundError", "PermissionError", "NotADirectoryError", "IsADirectoryError"):
+        return "file", "check the path and its rights in the job"
+    return "python-exception", _READ_LOG
+
+
+def _of_end(exit_code: int | None, signal: str | None, facts: Facts) -> Diagnosis | None:
+    step = _READ_LOG.format(id=facts.id)
+    if signal == "SIGKILL":
+        summary = "it was killed from outside (SIGKILL), possibly because the host ran out of memory"
+        return Diagnosis("killed", summary, "look for the kernel's out-of-memory killer: journalctl -k")
+    if signal in ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE"):
+        return Diagnosis("crashed", f"it crashed ({signal}), in compiled code most likely", step)
+    if signal:
+        return Diagnosis("signal", f"it was ended by {signal}, sent from outside", step)
+    if facts.worker:
+        return _of_silence(exit_code, step, facts)
+    if exit_code is None:
+        return Diagnosis("end-unseen", "its keeper was killed, so how it ended is not known", step)
+    if exit_code in (126, 127):
+        reason = "could not be executed" if exit_code == 126 else "was not found"
+        return Diagnosis("command", f"a program {reason} (exit code {exit_code})", step)
+    return Diagnosis("exit-code", f"it ended with exit code {exit_code}", step)
+
+
+def _of_silence(exit_code: int | None, step: str, facts: Facts) -> Diagnosis:
+    """Which ranks told no result; the first of them is the one to look at."""
+    code = "its keeper was killed, so its exit code is not known" if exit_code is None else f"exit code {exit_code}"
+    if not any(facts.events.values()):
+        return Diagnosis("worker-silent", f"the worker ended before it reported anything ({code})", step)
+    finished = {rank for rank, events in facts.events.items() if events and events[-1]["event"] == "result"}
+    silent = sorted(set(range(max(facts.processes, 1))) - finished)
+    if not silent:
+        return Diagnosis("worker-failed", f"the worker reported a failure ({code})", step)
+    names = ", ".join(map(str, silent[:8])) + (", …" if len(silent) > 8 else "")
+    which = "the worker" if facts.processes <= 1 else f"rank {names}"
+    return Diagnosis("no-result", f"{which} ended without a result ({code})", step, rank=silent[0])

@@ -1,0 +1,67 @@
+"""Run folders for tests, made as the product makes them, and what keeper and worker would write into them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from accel_tui.keeper.processes import boot_id
+from accel_tui.model.plans import Plan
+from accel_tui.store.folders import RunFolders
+
+CREATED = "2026-11-30T12:00:00.000Z"
+
+
+def plan_of(folder: Path, *, processes: int = 1, devices: tuple[str, ...] = ("cpu",)) -> Plan:
+    """A plan of `true` in that folder."""
+    return Plan(
+        job="job",
+        kind="command",
+        argv=("true",),
+        cwd="/",
+        folder=str(folder),
+        devices=devices,
+        processes=processes,
+    )
+
+
+def make_run(
+    folders: RunFolders, *, kind: str = "command", processes: int = 1, worker: bytes | None = None, **spec: Any
+) -> str:
+    """A queued run; `spec` gives further fields of `spec.json`."""
+    identifier = str(spec.pop("id", None) or folders.new_id())
+    document = {"id": identifier, "name": "job", "kind": kind, "created": CREATED, "job": {}, **spec}
+    plan = plan_of(folders.path(identifier), processes=processes)
+    return folders.create(document, {"base": {}, "secret_names": []}, plan, worker)
+
+
+def begin(folders: RunFolders, identifier: str, **fields: Any) -> Path:
+    """Write what a keeper writes when the main process runs; returns the folder."""
+    folders.write_state(identifier, state="preparing")
+    folders.write_state(identifier, state="starting", boot_id=boot_id())
+    folders.write_state(identifier, state="running", started="2026-11-30T12:00:01.000Z", **fields)
+    return folders.path(identifier)
+
+
+def end(folders: RunFolders, identifier: str, **record: Any) -> Path:
+    """Write the record that a keeper leaves."""
+    folder = folders.path(identifier)
+    document: dict[str, Any] = {
+        "schema": 1,
+        "exit_code": 0,
+        "signal": None,
+        "cause": "exit",
+        "stopped": False,
+        "message": None,
+    }
+    document |= {"started": "2026-11-30T12:00:01.000Z", "ended": "2026-11-30T12:00:09.000Z"}
+    (folder / "exit.json").write_text(json.dumps({**document, **record}).ljust(4096))
+    return folder
+
+
+def tell(folder: Path, rank: int, *events: dict[str, Any]) -> None:
+    """Append events as the worker of that rank does."""
+    with (folder / "events" / f"rank-{rank}.jsonl").open("a") as file:
+        for number, event in enumerate(events):
+            file.write(json.dumps({"t": 1000.0 + number, "rank": rank, **event}) + "\n")
