@@ -1,0 +1,35 @@
+"""Which rank said a line: the prefixes that torchrun and torch put in front."""
+
+from __future__ import annotations
+
+import re
+
+_TEE = re.compile(r"\[default(\d{1,5})\]:")
+_RANK = re.compile(r"\[rank(\d{1,5})\]: ?")
+_OURS = re.compile(r"\[rank (\d{1,5})\] ")
+
+
+def split_rank(line: str) -> tuple[int | None, str]:
+    """The rank that a line names, and the line without its prefixes.
+
+    torchrun's `[default1]:` counts the processes of one host; torch's own `[rank1]:` decides where both stand. A line
+    without a prefix has no rank: it comes from a launcher, or from the only process.
+    """
+    local = _TEE.match(line)
+    rest = line[local.end() :] if local else line
+    own = _RANK.match(rest) or (None if local else _OURS.match(rest))
+    if own:
+        return int(own[1]), rest[own.end() :]
+    return (int(local[1]), rest) if local else (None, line)
+
+
+def merged(line: str) -> str:
+    """The line as the merged view of all ranks shows it: `[rank 1] …`, and unchanged without a rank."""
+    rank, text = split_rank(line)
+    return line if rank is None else f"[rank {rank}] {text}"
+
+
+def of_rank(line: str, wanted: int) -> str | None:
+    """The line without its prefix when that rank said it, else None; what names no rank counts as said by rank 0."""
+    rank, text = split_rank(line)
+    return text if (rank or 0) == wanted else None
