@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import http.client
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accel_tui.client import starting
 from accel_tui.client.transport import SocketConnection
+from accel_tui.config.state import demo_folder
 from accel_tui.model.devices import Inventory
 from accel_tui.model.errors import SupervisorError, UsageError, error_from_json
 from accel_tui.model.plans import Check, Plan
@@ -17,6 +19,8 @@ from accel_tui.protocol import messages, paths, sse, version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from accel_tui.config.settings import Settings
 
 _ABSENT = (ConnectionRefusedError, FileNotFoundError)
 """Nobody listens."""
@@ -33,25 +37,27 @@ class Client:
 
     def __init__(
         self,
-        state_dir: str,
+        state_dir: str | Path,
         demo: str | None = None,
-        settings: Mapping[str, object] | None = None,
+        settings: Settings | None = None,
         environment: Mapping[str, str] | None = None,
         *,
         may_start: bool = True,
     ) -> None:
-        """`state_dir` is the folder in force, that of the demonstration where `demo` names one.
+        """`state_dir` is the state folder; with `demo` the demonstration's own folder below it is meant.
 
-        `settings` (JSON values) is only compared with the supervisor's; a started supervisor gets `environment`.
+        `settings` is only compared with the supervisor's; a started supervisor gets `environment`.
         """
-        self.state_dir = str(state_dir)
         self.demo = demo
+        self.state_dir = str(state_dir) if demo is None else str(demo_folder(Path(state_dir), demo))
+        """The folder in force, with socket and runs."""
+        self._base = str(state_dir)
         self.greeting: dict[str, Any] | None = None
         """The supervisor's answer to the first exchange; None before it."""
         self._environment = dict(environment or {})
         self._headers = {version.PROTOCOL_HEADER: version.protocol_text(), version.VERSION_HEADER: version.VERSION}
         if settings is not None:
-            self._headers[version.SETTINGS_HEADER] = version.settings_digest(settings)
+            self._headers[version.SETTINGS_HEADER] = version.settings_digest(settings.to_json())
         self._may_start = may_start
         self._link: SocketConnection | None = None
 
@@ -151,7 +157,7 @@ class Client:
             except _ABSENT:
                 if not start:
                     raise self._nobody() from None
-                starting.start_and_wait(self.state_dir, self.demo, self._environment)
+                self._start()
             except _GONE as error:
                 if last:
                     raise self._silent(f"the supervisor went away: {error}") from None
@@ -164,6 +170,9 @@ class Client:
         if not starting.wait_gone(self.state_dir):
             raise self._silent("the older supervisor does not end")
         return self._greet(start=True)
+
+    def _start(self) -> None:
+        starting.start_and_wait(self.state_dir, self._base, self.demo, self._environment)
 
     def _nobody(self) -> SupervisorError:
         if starting.lock_held(self.state_dir):

@@ -20,8 +20,10 @@ START_SECONDS = 20.0
 """How long a supervisor may take from its start to its first accepted connection."""
 
 
-def start_and_wait(state_dir: str, demo: str | None, environment: Mapping[str, str]) -> None:
-    """Start a supervisor by the logout-proof path and return when it accepts connections.
+def start_and_wait(state_dir: str, base: str, demo: str | None, environment: Mapping[str, str]) -> None:
+    """Start a supervisor by the logout-proof path and return when it accepts connections in `state_dir`.
+
+    `base` is the state folder that the supervisor is told; with `demo`, `state_dir` lies below it.
 
     Two clients may do this at once: the supervisors settle it between themselves by their lock.
 
@@ -31,7 +33,7 @@ def start_and_wait(state_dir: str, demo: str | None, environment: Mapping[str, s
     from accel_tui.executors.local import start_supervisor
 
     try:
-        start_supervisor(state_dir, demo, dict(environment))
+        start_supervisor(base, demo, dict(environment))
     except OSError as error:
         raise SupervisorError(f"the supervisor cannot be started: {error}", remedy=log_remedy(state_dir)) from None
     end = time.monotonic() + START_SECONDS

@@ -54,6 +54,7 @@ def _order(version: str) -> tuple[tuple[int, ...], int]:
 
 
 def settings_digest(settings: Mapping[str, object]) -> str:
-    """A short digest of JSON-able settings; equal settings give equal text."""
-    text = json.dumps(settings, sort_keys=True, default=str, separators=(",", ":"))
+    """A short digest of JSON-able settings; where the files are is left out, equal settings give equal text."""
+    compared = {name: value for name, value in settings.items() if name not in ("state_dir", "config_dir")}
+    text = json.dumps(compared, sort_keys=True, default=str, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
