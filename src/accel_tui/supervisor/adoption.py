@@ -1,0 +1,108 @@
+"""Taking over what an earlier supervisor left: live runs go on, queued ones wait on, ended ones are filed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.model.errors import AccelError
+from accel_tui.model.runs import Cause, Run, RunState
+from accel_tui.supervisor.book import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from accel_tui.supervisor.service import Service
+
+_PORTION = 200
+
+
+async def adopt(service: Service) -> None:
+    """Read every folder that the index does not know as finished; the queue moves only after that."""
+    await asyncio.to_thread(service.folders.clean)
+    ids = await asyncio.to_thread(service.folders.ids)
+    states = await asyncio.to_thread(service.book.index.states)
+    here = set(ids)
+    gone = [one for one in states if one not in here]
+    if gone:
+        await asyncio.to_thread(service.book.index.discard, gone)
+    unknown = [one for one in ids if states.get(one) != RunState.FINISHED.value]
+    # Newest first: what somebody asks for is found early, however many old folders there are.
+    for portion in _portions(unknown[::-1]):
+        for run, entry in await asyncio.to_thread(_read, service, portion):
+            if entry is None:
+                await asyncio.to_thread(service.book.index.put, [run])
+            else:
+                service.book.live[run.id] = entry
+                if entry.spec.get("automatic") and isinstance(run.retry_of, str):
+                    service.book.succeeded_by[run.retry_of] = run.id
+    for entry in list(service.book.live.values()):
+        await _take(service, entry, was_live=entry.id in states)
+    service.book.set_ready()
+    service.scheduler.wake()
+
+
+def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(ids), _PORTION):
+        yield ids[start : start + _PORTION]
+
+
+def _read(service: Service, ids: Sequence[str]) -> list[tuple[Run, Entry | None]]:
+    """Each run, with an entry where it is not finished, or ended while nobody looked."""
+    known = service.book.index.states()
+    found: list[tuple[Run, Entry | None]] = []
+    for identifier in ids:
+        try:
+            run = service.folders.read_run(identifier)
+            if run.cause in (Cause.KEEPER_LOST, Cause.REBOOT):
+                run = service.watch.settle(identifier)
+            ended_unseen = run.state is RunState.FINISHED and identifier in known
+            live = run.state is not RunState.FINISHED or ended_unseen
+            entry = _entry(service, run) if live and run.cause is not Cause.RECORD_DAMAGED else None
+        except (AccelError, OSError):
+            # It was removed meanwhile, or its files are damaged in a way that the reading of the run does not need.
+            try:
+                run, entry = service.folders.read_run(identifier), None
+            except AccelError:
+                continue
+        found.append((run, entry))
+    return found
+
+
+def _entry(service: Service, run: Run) -> Entry:
+    spec = service.folders.spec(run.id)
+    state: dict[str, Any] = service.folders.state(run.id)
+    names = tuple(service.folders.environment(run.id)["secret_names"])
+    entry = Entry(
+        run=run,
+        spec=spec,
+        position=float(state.get("position") or 0.0),
+        priority=int(state.get("priority", spec["priority"])),
+        after=tuple((str(pair[0]), str(pair[1])) for pair in spec["after"]),
+        secret_names=names,
+        held=state.get("held"),
+    )
+    if run.state in (RunState.QUEUED, RunState.PREPARING):
+        entry.held = entry.lacks() or entry.held
+    return entry
+
+
+async def _take(service: Service, entry: Entry, *, was_live: bool) -> None:
+    """Put one entry to its place."""
+    run = entry.run
+    if run.state is RunState.FINISHED:
+        await service.ended(entry, run)
+        return
+    if run.state is RunState.PREPARING:
+        # The supervisor was killed between taking it from the queue and its keeper's first record.
+        await asyncio.to_thread(service.folders.write_state, run.id, state="queued", held=entry.held)
+        service.book.update(entry, state=RunState.QUEUED)
+    elif run.state is RunState.QUEUED and entry.held is not None:
+        await asyncio.to_thread(service.folders.write_state, run.id, held=entry.held)
+    elif run.state is not RunState.QUEUED:
+        inventory = service.sampler.snapshot()
+        service.occupy(entry, run.devices, inventory)
+        await service.watch.follow(entry)
+    if not was_live:
+        service.book.index.put([entry.run])
+    service.book.tell(entry)

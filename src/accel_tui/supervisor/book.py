@@ -1,0 +1,225 @@
+"""The runs that this supervisor knows: live ones in memory, finished ones in the index."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.model.errors import RunNotFoundError, UsageError
+from accel_tui.model.runs import Run, RunState
+from accel_tui.model.secrets import MASK
+from accel_tui.model.times import time_text
+from accel_tui.protocol.messages import dump
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accel_tui.supervisor.hub import Hub
+    from accel_tui.supervisor.index import Index
+    from accel_tui.supervisor.queue import Waiting
+
+RECENT_SECONDS = 7 * 24 * 3600.0
+"""How far back a listing goes that does not ask for all."""
+
+LIVE = frozenset({RunState.PREPARING, RunState.STARTING, RunState.RUNNING, RunState.STOPPING})
+"""States in which a run occupies its devices."""
+
+
+@dataclass(eq=False)
+class Entry:
+    """A run that is not finished, with what is needed to start it."""
+
+    run: Run
+    spec: Mapping[str, Any]
+    position: float
+    priority: int
+    after: tuple[tuple[str, str], ...] = ()
+    secret_names: tuple[str, ...] = ()
+    secrets: dict[str, str] = field(default_factory=dict)
+    """In memory alone."""
+    secret_arguments: tuple[str, ...] = ()
+    """Masked in the specification; in memory alone."""
+    held: str | None = None
+    waiting_for: str | None = None
+    cards: frozenset[str] = frozenset()
+    """Lockable cards that it occupies."""
+    slots: int = 0
+    failed_starts: int = 0
+    """How often no keeper answered."""
+    answered: bool = False
+    """A question that arose after the submit was answered by a release."""
+    wants: Waiting | None = None
+    """What the queue was told last; None when that must be made anew."""
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def job(self) -> Mapping[str, Any]:
+        """The job's fields as they are stored."""
+        job: Mapping[str, Any] = self.spec["job"]
+        return job
+
+    @property
+    def id(self) -> str:
+        return self.run.id
+
+    @property
+    def state(self) -> RunState:
+        return self.run.state
+
+    def lacks(self) -> str | None:
+        """What died with an earlier supervisor and is needed to start, as the reason of a hold; None when nothing."""
+        missing = [name for name in self.secret_names if name not in self.secrets]
+        if missing:
+            return f"needs {', '.join(missing)}"
+        command = self.job.get("command")
+        masked = isinstance(command, dict) and command["argv"].count(MASK)
+        if masked and not self.secret_arguments:
+            return "needs its secret arguments; submit it again"
+        return None
+
+    def picture(self) -> Run:
+        """The run as faces show it."""
+        queued = self.state is RunState.QUEUED
+        return dataclasses.replace(
+            self.run,
+            held=self.held if queued else None,
+            waiting_for=self.waiting_for if queued else None,
+            priority=self.priority,
+        )
+
+    def document(self) -> str:
+        return dump(self.picture().to_json())
+
+
+class Book:
+    """Looks runs up and tells the hub of every change; used from the event loop alone, but for `listing`."""
+
+    def __init__(self, index: Index, hub: Hub) -> None:
+        self.index = index
+        self.hub = hub
+        self.live: dict[str, Entry] = {}
+        self.succeeded_by: dict[str, str] = {}
+        """A finished run to the run that retries it by itself."""
+        self._ready = asyncio.Event()
+
+    # Changes.
+
+    def add(self, entry: Entry) -> None:
+        self.live[entry.id] = entry
+        self.index.put([entry.run])
+        self.tell(entry)
+
+    def update(self, entry: Entry, run: Run | None = None, **changes: Any) -> None:
+        """Replace the run, or fields of it, and tell."""
+        entry.run = dataclasses.replace(entry.run if run is None else run, **changes)
+        self.tell(entry)
+
+    def finish(self, entry: Entry, run: Run) -> None:
+        """File a run that is over."""
+        entry.run = run
+        entry.secrets, entry.secret_arguments = {}, ()
+        self.index.put([run])
+        self.live.pop(run.id, None)
+        self.hub.fact("run", entry.document)
+        entry.finished.set()
+
+    def tell(self, entry: Entry) -> None:
+        self.hub.fact("run", entry.document)
+
+    def forget(self, identifier: str) -> None:
+        """A run's folder was removed."""
+        self.index.discard([identifier])
+        self.hub.fact("removed", lambda: dump({"id": identifier}))
+
+    # Finding.
+
+    async def ready(self, seconds: float = 8.0) -> None:
+        """Wait until the folders were read; after `seconds` go on with what is known."""
+        if not self._ready.is_set():
+            try:
+                await asyncio.wait_for(self._ready.wait(), seconds)
+            except asyncio.TimeoutError:
+                return
+
+    def set_ready(self) -> None:
+        self._ready.set()
+
+    @property
+    def is_ready(self) -> bool:
+        return self._ready.is_set()
+
+    def queued(self) -> list[Entry]:
+        return [entry for entry in self.live.values() if entry.state is RunState.QUEUED]
+
+    def occupying(self) -> list[Entry]:
+        return [entry for entry in self.live.values() if entry.state in LIVE]
+
+    def find(self, ref: str) -> str:
+        """The id that `ref` means: exact id, exact name (the newest), unique prefix of 4 or more, or `last`.
+
+        Raises:
+            RunNotFoundError: nothing fits.
+            UsageError: several ids begin with it.
+        """
+        if ref in self.live or self.index.get(ref) is not None:
+            return ref
+        named = [(e.run.created, e.id) for e in self.live.values() if ref in (e.run.name, "last")]
+        past = self.index.newest() if ref == "last" else self.index.named(ref)
+        candidates = named if past is None else [*named, past]
+        if candidates:
+            return max(candidates)[1]
+        if len(ref) >= 4 and re.fullmatch(r"[0-9A-Za-z-]+", ref):
+            fitting = [one for one in self.live if one.startswith(ref)] + self.index.with_prefix(ref)
+            if len(fitting) == 1:
+                return fitting[0]
+            if fitting:
+                some = ", ".join(sorted(fitting, reverse=True)[:20])
+                raise UsageError(f"{ref!r} fits {len(fitting)} runs: {some}", remedy="write more of the id")
+        raise RunNotFoundError(f"no run {ref[:200]!r}", remedy="`accel-tui runs --all` lists them")
+
+    def get(self, ref: str) -> Entry | Run:
+        """The live entry, or the finished run. Raises as `find`."""
+        identifier = self.find(ref)
+        entry = self.live.get(identifier)
+        if entry is not None:
+            return entry
+        run = self.index.get(identifier)
+        if run is None:
+            raise RunNotFoundError(f"no run {ref[:200]!r}")
+        return run
+
+    def run(self, ref: str) -> Run:
+        found = self.get(ref)
+        return found.picture() if isinstance(found, Entry) else found
+
+    def known(self, identifier: str) -> Run | None:
+        """The run of an exact id."""
+        entry = self.live.get(identifier)
+        return entry.run if entry is not None else self.index.get(identifier)
+
+    def live_documents(self, state: str | None, name: re.Pattern[str] | None) -> list[tuple[str, str, str]]:
+        """`(created, id, JSON text)` of live runs."""
+        return [
+            (entry.run.created, entry.id, entry.document())
+            for entry in self.live.values()
+            if (state is None or entry.state.value == state) and (name is None or name.search(entry.run.name))
+        ]
+
+    def listing(
+        self,
+        live: list[tuple[str, str, str]],
+        *,
+        everything: bool,
+        state: str | None,
+        name: re.Pattern[str] | None,
+        limit: int | None,
+    ) -> str:
+        """The document of `runs` as JSON text, newest first; may be called in another thread."""
+        since = None if everything else time_text(time.time() - RECENT_SECONDS)
+        past = self.index.documents(since=since, state=state, name=name, limit=limit)
+        rows = sorted([*live, *past], reverse=True) if live else past
+        return '{"schema":1,"runs":[' + ",".join(row[2] for row in rows[:limit]) + "]}"

@@ -1,0 +1,255 @@
+"""The supervisor's parts, put together: what the handlers talk to."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import pwd
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.devices.history import History
+from accel_tui.devices.sampler import Sampler
+from accel_tui.executors.local import KeeperPool, supervisor_argv
+from accel_tui.jobs.spec import parse_job
+from accel_tui.model.places import Places
+from accel_tui.model.runs import Cause, RunState
+from accel_tui.model.times import time_seconds, time_text
+from accel_tui.protocol import version
+from accel_tui.protocol.messages import dump
+from accel_tui.store.folders import RunFolders
+from accel_tui.supervisor import retries, wants
+from accel_tui.supervisor.adoption import adopt
+from accel_tui.supervisor.audit import Audit
+from accel_tui.supervisor.book import Book
+from accel_tui.supervisor.changes import Changes
+from accel_tui.supervisor.hub import Hub
+from accel_tui.supervisor.index import Index
+from accel_tui.supervisor.replies import write_report
+from accel_tui.supervisor.reservations import Reservations
+from accel_tui.supervisor.scheduler import Scheduler
+from accel_tui.supervisor.starter import Starter
+from accel_tui.supervisor.submitter import Prepared, Submitter, Where
+from accel_tui.supervisor.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from pathlib import Path
+
+    from accel_tui.config.settings import Settings
+    from accel_tui.model.devices import Inventory, Problem
+    from accel_tui.model.runs import Run
+    from accel_tui.supervisor.book import Entry
+
+log = logging.getLogger(__name__)
+
+INDEX_NAME = "index.sqlite3"
+HISTORY_NAME = "history.sqlite3"
+AUDIT_NAME = "audit.log"
+
+
+class Service:
+    """One supervisor. Lives on one event loop; made before it, started and closed on it."""
+
+    def __init__(
+        self,
+        state: Path,
+        base: Path,
+        settings: Settings,
+        environment: Mapping[str, str],
+        *,
+        demo: str | None,
+        problems: Iterable[Problem] = (),
+    ) -> None:
+        """`state` is the folder in force, `base` the one that a revived supervisor is told."""
+        self.state = state
+        self.settings = settings
+        self.environment = dict(environment)
+        self.demo = demo
+        self.digest = version.settings_digest(settings.to_json())
+        self.revive = supervisor_argv(str(base), demo)
+        self.started = time.time()
+        self.end: Callable[[], None] = lambda: None
+        """Ends the supervisor alone; set by whoever serves."""
+        self._problems = tuple(problems)
+        self._position = 0.0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.folders = RunFolders(state / "runs")
+        self.hub = Hub()
+        self.book = Book(Index(state / INDEX_NAME), self.hub)
+        self.audit = Audit(state / AUDIT_NAME)
+        self.history = History(state / HISTORY_NAME)
+        lock_dir = str(state / "locks") if demo is not None else settings.lock_dir
+        self.reservations = Reservations(lock_dir, self.book, pwd.getpwuid(os.getuid()).pw_name)
+        self.sampler = Sampler(
+            Places.of(settings, demo),
+            environment=self.environment,
+            reserved_by=self.reservations.reserved_by,
+            busy=lambda: bool(self.book.occupying()),
+            record=self.history.append,
+        )
+        self.pool = KeeperPool()
+        self.scheduler = Scheduler(self)
+        self.submitter = Submitter(self)
+        self.starter = Starter(self)
+        self.watch = Watch(self)
+        self.changes = Changes(self)
+
+    async def start(self) -> None:
+        """Begin to sample and adopt; returns at once, requests may come in."""
+        await self.sampler.start()
+        self.spawn(adopt(self), "adoption")
+        self.spawn(self.scheduler.poll(), "polling locks")
+        self.spawn(self.watch.poll(), "following runs")
+        self.spawn(self._tell_devices(), "telling of devices")
+
+    async def close(self) -> None:
+        """End everything of ours; runs go on."""
+        self.scheduler.paused = True
+        await self.starter.drain()
+        for task in self._tasks:
+            task.cancel()
+        self.watch.close()
+        await self.pool.close()
+        await self.sampler.stop()
+        self.history.close()
+        self.book.index.close()
+        self.audit.close()
+
+    def hello(self) -> dict[str, Any]:
+        """The first exchange."""
+        return {
+            "schema": 1,
+            "version": version.VERSION,
+            "protocol": list(version.PROTOCOL),
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "demo": self.demo,
+            "settings": self.settings.to_json(),
+            "queued": len(self.book.queued()),
+            "running": len(self.book.occupying()),
+            "started": time_text(self.started),
+        }
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is queued or running, and all is known of what an earlier supervisor left."""
+        return self.book.is_ready and not self.book.live
+
+    def next_position(self) -> float:
+        """The place behind everyone; the time, unless the clock was put back."""
+        self._position = max(time.time(), self._position + 1e-6)
+        return self._position
+
+    async def inventory(self, wait: float = 2.5) -> Inventory:
+        """The devices, with what the lock folder says of them now."""
+        inventory = await self.sampler.inventory(wait)
+        if self.reservations.stale and wants.usable(inventory):
+            await self.refresh_reservations()
+            inventory = self.sampler.snapshot()
+        extra = (*self._problems, *self.history.problems())
+        if extra:
+            from dataclasses import replace
+
+            inventory = replace(inventory, problems=(*inventory.problems, *extra))
+        return inventory
+
+    async def refresh_reservations(self) -> None:
+        """Look at the lock files of every card."""
+        keys = wants.usable(self.sampler.snapshot())
+        if keys and self.reservations.replace(await asyncio.to_thread(self.reservations.read, keys)):
+            self.sampler.changed()
+
+    def occupy(self, entry: Entry, devices: Iterable[str], inventory: Inventory) -> None:
+        """Note what an adopted run holds."""
+        keys = tuple(devices)
+        entry.cards = wants.lock_keys(keys, inventory)
+        entry.slots = 1 if wants.CPU in keys else 0
+
+    @functools.lru_cache(maxsize=1)  # noqa: B019 - one service lives as long as its process
+    def worker_archive(self) -> bytes:
+        """The worker that is put into run folders."""
+        from accel_tui_worker.archive import build
+
+        return build()
+
+    def stop_requested(self, identifier: str) -> bool:
+        return (self.folders.path(identifier) / "stop.json").exists()
+
+    def end_unstarted(self, entry: Entry, cause: Cause, message: str | None) -> None:
+        """File a run that never started; it leaves the queue at once, the record follows."""
+        self.book.update(entry, state=RunState.PREPARING)
+
+        async def file() -> None:
+            run = await asyncio.to_thread(self.folders.finish, entry.id, cause, message)
+            await self.ended(entry, run)
+
+        self.spawn(file(), "filing a run")
+
+    async def ended(self, entry: Entry, run: Run) -> None:
+        """A run is over: the next attempt is queued before anybody hears of the end."""
+        if retries.wanted(run, entry.spec):
+            try:
+                await self._retry(entry, run)
+            except Exception as error:  # a failed retry must not keep the end from being filed
+                self.report(error, f"retry of run {run.id}")
+        self.book.finish(entry, run)
+        self.audit.write("end", run.id, None, result=run.result and run.result.value)
+        self.scheduler.wake()
+
+    async def _retry(self, entry: Entry, run: Run) -> None:
+        identifier = self.folders.new_id()
+        spec = retries.next_spec(run, entry.spec, identifier)
+        environment = await asyncio.to_thread(self.folders.environment, run.id)
+        held = entry.lacks()
+        job = parse_job(retries.resumed(entry.job, run))
+        cwd, select = str(spec["submitted_by"]["cwd"]), str(spec["select"])
+        names = frozenset(entry.secret_names)
+        where = Where(select, self.sampler.snapshot(), environment["base"], cwd, names)
+        plan = self.submitter.plan(job, identifier, where)
+        secrets = {name: entry.secrets.get(name, "") for name in names}
+        prepared = Prepared(identifier, job, plan, environment["base"], secrets, entry.secret_arguments)
+        following = await self.submitter.file(spec, prepared, held)
+        following.secrets = dict(entry.secrets)
+        self.book.succeeded_by[run.id] = identifier
+        self.audit.write("retry", identifier, None, of=run.id)
+
+    async def run_metrics(self, run: Run) -> dict[str, Any]:
+        """The `metrics` document: the run's curves, and its devices' readings while it ran."""
+        series = await asyncio.to_thread(self.folders.metrics, run.id)
+        devices: dict[str, Any] = {}
+        if run.started is not None:
+            since = time_seconds(run.started)
+            until = time.time() if run.ended is None else time_seconds(run.ended)
+            for key in run.devices:
+                found = await asyncio.to_thread(self.history.samples, key, since, until)
+                devices[key] = {name: [[point[0], point[1]] for point in points] for name, points in found.items()}
+        energy = {"value": None, "method": None, "reason": "energy is not computed by this version"}
+        return {"schema": 1, "run": run.to_json(), "series": series, "devices": devices, "energy_wh": energy}
+
+    async def _tell_devices(self) -> None:
+        subscription = self.sampler.subscribe(watch=False)
+        try:
+            while await subscription.wait():
+                self.hub.sample("devices", lambda: dump(self.sampler.snapshot().to_json()))
+        finally:
+            subscription.close()
+
+    def spawn(self, work: Coroutine[Any, Any, Any], what: str) -> None:
+        """Run a task of the supervisor's own; its fault is reported and ends nothing else."""
+        task = asyncio.get_running_loop().create_task(work, name=what)
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[Any]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled() and (error := task.exception()) is not None:
+                self.report(error, what)
+
+        task.add_done_callback(done)
+
+    def report(self, error: BaseException | None, what: str) -> None:
+        if error is not None:
+            write_report(self.state, error, what)

@@ -1,0 +1,223 @@
+"""Starting a run: plan again with the devices of this moment, check, write what will run, hand it to a keeper."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.executors.local import KeeperError
+from accel_tui.jobs import checks as job_checks
+from accel_tui.jobs import planning, selectors, shell
+from accel_tui.jobs.spec import parse_job
+from accel_tui.keeper.locks import LockFolderError
+from accel_tui.model.errors import AccelError
+from accel_tui.model.runs import Cause, RunState
+from accel_tui.protocol.paths import LOCK_NAME
+from accel_tui.supervisor import wants
+from accel_tui.supervisor.replies import write_report
+from accel_tui.supervisor.submitter import Where, refusal, unanswered
+
+if TYPE_CHECKING:
+    from accel_tui.jobs.spec import Job
+    from accel_tui.model.devices import Inventory
+    from accel_tui.model.plans import Check, Plan
+    from accel_tui.supervisor.book import Entry
+    from accel_tui.supervisor.service import Service
+
+log = logging.getLogger(__name__)
+
+_MOST_STARTS = 5
+"""How often a start is tried while no keeper answers."""
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A run that is written down and may be handed to a keeper."""
+
+    job: Job
+    plan: Plan
+    locks: list[str]
+    secret_arguments: dict[int, str]
+
+
+class _WaitsError(Exception):
+    """The devices are not to be had after all."""
+
+
+class _AskedError(Exception):
+    """A question arose that the submitter has not answered."""
+
+    def __init__(self, check: Check) -> None:
+        super().__init__(check.message)
+        self.check = check
+
+
+def _free_port() -> int:
+    """A loopback port that nobody has now; the keeper binds it, and finding it taken puts the run back."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+class Starter:
+    """One task for each run that is being started."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, entry: Entry) -> None:
+        """Take a queued run, whose cards and slots are noted in the entry, out of the queue."""
+        self._service.book.update(entry, state=RunState.PREPARING)
+        task = asyncio.get_running_loop().create_task(self._start(entry))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def drain(self, seconds: float = 5.0) -> None:
+        """Wait for the starts that are under way: none is left half done."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=seconds)
+
+    async def _start(self, entry: Entry) -> None:
+        service = self._service
+        try:
+            inventory = service.sampler.snapshot()
+            ready = await asyncio.to_thread(self._prepare, entry, inventory)
+            answer = await service.pool.start(self._instruction(entry, ready))
+            await self._answered(entry, answer)
+        except _WaitsError as error:
+            await self._back(entry, str(error))
+        except _AskedError as error:
+            held = f"check {error.check.id} asks: {error.check.message}; `release` answers yes"
+            await self._back(entry, held, held=held)
+        except KeeperError as error:
+            await self._unsure(entry, error)
+        except LockFolderError as error:
+            await self._not_started(entry, Cause.LAUNCH_FAILED, str(error))
+        except AccelError as error:
+            await self._not_started(entry, Cause.CHECK_REFUSED, error.message)
+        except Exception as error:  # the border of a task: the run must end with a record, the queue must go on
+            path = write_report(service.state, error, f"start of run {entry.id}")
+            await self._not_started(entry, Cause.LAUNCH_FAILED, f"a fault of accel-tui; the report is {path}")
+
+    def _prepare(self, entry: Entry, inventory: Inventory) -> _Ready:
+        """Everything up to the keeper; blocks, so it runs in a thread."""
+        folders = self._service.folders
+        job = parse_job(entry.job)
+        environment = folders.environment(entry.id)
+        base: dict[str, str] = environment["base"]
+        port = _free_port() if planning.needs_port(job) else None
+        plan = self._plan(entry, job, base, inventory, port)
+        found = job_checks.examine(job, plan, {**base, **entry.secrets})
+        plan = dataclasses.replace(plan, checks=(*plan.checks, *found))
+        self._judge(entry, plan)
+        locks = self._service.reservations.paths(entry.cards)
+        run = planning.environment_for(plan, base, {})
+        folders.write_environment(entry.id, {**environment, "run": run})
+        folders.write_script(entry.id, shell.script(plan, base))
+        folders.write_plan(entry.id, plan)
+        folders.write_state(entry.id, state="preparing", held=None)
+        return _Ready(job, plan, locks, planning.secret_arguments(plan, entry.secret_arguments))
+
+    def _plan(self, entry: Entry, job: Job, base: dict[str, str], inventory: Inventory, port: int | None) -> Plan:
+        select = str(entry.spec["select"])
+        free = None
+        if selectors.parse(select).auto:
+            free = wants.devices_of(entry.cards, inventory)
+        cwd = str(entry.spec["submitted_by"]["cwd"])
+        where = Where(select, inventory, base, cwd, frozenset(entry.secret_names), free)
+        plan = self._service.submitter.plan(job, entry.id, where, port=port)
+        if plan.waiting_for is not None:
+            raise _WaitsError(plan.waiting_for)
+        if not plan.verified or not wants.lock_keys(plan.devices, inventory) <= entry.cards:
+            raise _WaitsError(f"{select}: a device is not usable now")
+        return plan
+
+    def _judge(self, entry: Entry, plan: Plan) -> None:
+        yes = bool(entry.spec["yes"]) or entry.answered
+        open_ones = unanswered(plan.checks, yes=yes, overrides=entry.spec["overrides"])
+        refused = unanswered(plan.checks, yes=True, overrides=entry.spec["overrides"])
+        if refused:
+            raise refusal(refused, plan.checks)
+        if open_ones:
+            raise _AskedError(open_ones[0])
+
+    def _instruction(self, entry: Entry, ready: _Ready) -> dict[str, Any]:
+        service = self._service
+        settings = service.settings
+        return {
+            "folder": entry.run.folder,
+            "secrets": dict(entry.secrets),
+            "secret_arguments": {str(index): text for index, text in ready.secret_arguments.items()},
+            "locks": ready.locks,
+            "grace_seconds": settings.grace_seconds,
+            "save_seconds": settings.save_seconds,
+            "linger_seconds": settings.linger_seconds,
+            "time_limit": ready.job.launch.time_limit,
+            "runs": str(service.folders.root),
+            "supervisor_lock": str(service.state / LOCK_NAME),
+            "revive": service.revive,
+            "revive_environment": dict(service.environment),
+            "tag": entry.id,
+            "worker": ready.job.worker,
+        }
+
+    async def _answered(self, entry: Entry, answer: dict[str, Any]) -> None:
+        if answer.get("started") is True:
+            await self._service.watch.started(entry, answer)
+            return
+        reason, message = answer.get("reason"), str(answer.get("message", ""))
+        if reason == "busy":
+            self._mark(entry, answer)
+            await self._back(entry, message)
+            return
+        run = await asyncio.to_thread(self._service.folders.read_run, entry.id)
+        if run.state is RunState.FINISHED:
+            await self._service.ended(entry, run)
+        else:
+            await self._not_started(entry, Cause.LAUNCH_FAILED, message)
+
+    async def _unsure(self, entry: Entry, error: KeeperError) -> None:
+        """No answer came from a keeper: the folder alone tells what became of the run."""
+        service = self._service
+        run = await asyncio.to_thread(service.folders.read_run, entry.id)
+        if run.state is RunState.FINISHED:
+            await service.ended(entry, run)
+        elif run.state is not RunState.PREPARING:
+            service.book.update(entry, run)
+            await service.watch.follow(entry)
+        elif entry.failed_starts < _MOST_STARTS:
+            entry.failed_starts += 1
+            await self._back(entry, error.message)
+        else:
+            await self._not_started(entry, Cause.LAUNCH_FAILED, error.message)
+
+    def _mark(self, entry: Entry, answer: dict[str, Any]) -> None:
+        """Note who has the card, so that the queue does not try the same again at once."""
+        lock, holder = answer.get("lock"), answer.get("holder")
+        paths = self._service.reservations.paths(entry.cards)
+        for key, path in zip(sorted(entry.cards), paths, strict=True):
+            if path == lock:
+                self._service.reservations.mark(key, holder if isinstance(holder, str) else None)
+
+    async def _back(self, entry: Entry, reason: str, held: str | None = None) -> None:
+        """Put the run back to its place in the queue; it is looked at again with the next poll."""
+        service = self._service
+        await asyncio.to_thread(service.folders.write_state, entry.id, state="queued", held=held)
+        entry.cards, entry.slots, entry.wants = frozenset(), 0, None
+        entry.held, entry.waiting_for = held, reason
+        service.book.update(entry, state=RunState.QUEUED)
+        if await asyncio.to_thread(service.stop_requested, entry.id):
+            service.end_unstarted(entry, Cause.STOPPED_BY_USER, None)
+        asyncio.get_running_loop().call_later(1.0, service.scheduler.wake)
+
+    async def _not_started(self, entry: Entry, cause: Cause, message: str) -> None:
+        log.warning("run %s does not start: %s", entry.id, cause.value)
+        run = await asyncio.to_thread(self._service.folders.finish, entry.id, cause, message)
+        await self._service.ended(entry, run)

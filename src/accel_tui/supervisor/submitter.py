@@ -1,0 +1,222 @@
+"""From a submission to a run folder: parse, plan, check, and put it on the disk before the reply."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.jobs import checks as job_checks
+from accel_tui.jobs import planning
+from accel_tui.jobs.spec import parse_job
+from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError
+from accel_tui.model.plans import CheckLevel
+from accel_tui.model.secrets import is_secret
+from accel_tui.model.times import time_text
+from accel_tui.supervisor import wants
+from accel_tui.supervisor.book import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from accel_tui.jobs.spec import Job
+    from accel_tui.model.devices import Inventory
+    from accel_tui.model.plans import Check, Plan
+    from accel_tui.model.runs import Run
+    from accel_tui.protocol.messages import Submission
+    from accel_tui.supervisor.audit import Peer
+    from accel_tui.supervisor.service import Service
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A submission that was understood."""
+
+    id: str
+    job: Job
+    plan: Plan
+    base: Mapping[str, str]
+    secrets: Mapping[str, str]
+    secret_arguments: tuple[str, ...] = ()
+    """Masked in `job`; they go to the keeper by pipe."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """What a plan is made against, beside the job."""
+
+    select: str
+    inventory: Inventory
+    base: Mapping[str, str]
+    cwd: str
+    secrets: frozenset[str]
+    """Names alone."""
+    free: frozenset[str] | None = None
+    """Devices that `auto` may take; None lets planning judge."""
+
+
+class Submitter:
+    """Takes submissions; what may block runs in a thread."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def prepare(self, submission: Submission, *, examine: bool) -> Prepared:
+        """Plan a submission against the devices that are here now.
+
+        Raises:
+            UsageError, FileError: the job or the selector is wrong.
+        """
+        inventory = await self._service.inventory()
+        return await asyncio.to_thread(self._prepare, submission, inventory, examine)
+
+    async def submit(self, submission: Submission, received: float, by: Peer) -> Run:
+        """Queue a run; its folder is on the disk when this returns.
+
+        Raises:
+            CheckRefusedError: a check refused it, or asked a question that nobody answered.
+            DeviceAbsentError: a selected device is not here.
+            RunNotFoundError: `after`, `retry_of` or `exact` names no run.
+        """
+        service = self._service
+        after = tuple((service.book.find(ref), how) for ref, how in submission.after)
+        original = None if submission.retry_of is None else service.book.run(submission.retry_of)
+        prepared = await self.prepare(submission, examine=True)
+        self._judge(prepared, submission)
+        spec = self._spec(prepared, submission, received)
+        spec["after"] = [list(pair) for pair in after]
+        if original is not None:
+            spec["retry_of"] = original.id
+            spec["attempt"] = original.attempt + 1
+        entry = await self.file(spec, prepared)
+        service.audit.write("submit", entry.id, by, name=entry.run.name)
+        return entry.run
+
+    async def file(self, spec: dict[str, Any], prepared: Prepared, held: str | None = None) -> Entry:
+        """Make the folder and take the run into the book and the queue."""
+        service = self._service
+        position = service.next_position()
+        environment = {"base": dict(prepared.base), "secret_names": sorted(prepared.secrets)}
+        run = await asyncio.to_thread(self._create, spec, environment, prepared, position, held)
+        entry = Entry(
+            run=run,
+            spec=spec,
+            position=position,
+            priority=int(spec["priority"]),
+            after=tuple((one, how) for one, how in spec["after"]),
+            secret_names=tuple(environment["secret_names"]),
+            secrets=dict(prepared.secrets),
+            secret_arguments=prepared.secret_arguments,
+            held=held,
+        )
+        service.book.add(entry)
+        service.scheduler.wake()
+        return entry
+
+    def _create(
+        self, spec: dict[str, Any], environment: dict[str, Any], prepared: Prepared, position: float, held: str | None
+    ) -> Run:
+        folders = self._service.folders
+        worker = self._service.worker_archive() if prepared.job.worker else None
+        folders.create(spec, environment, prepared.plan, worker, position=position, held=held)
+        return folders.read_run(prepared.id)
+
+    def _prepare(self, submission: Submission, inventory: Inventory, examine: bool) -> Prepared:
+        base, secrets = self._environment(submission)
+        job, arguments = planning.mask_arguments(parse_job(submission.job))
+        identifier = self._service.folders.new_id()
+        where = Where(submission.select, inventory, base, submission.cwd, frozenset(secrets))
+        plan = self.plan(job, identifier, where)
+        if examine:
+            found = job_checks.examine(job, plan, {**base, **secrets})
+            plan = dataclasses.replace(plan, checks=(*plan.checks, *found))
+        if plan.verified and not wants.enough(submission.select, inventory):
+            plan = dataclasses.replace(plan, verified=False)
+        return Prepared(identifier, job, plan, base, secrets, arguments)
+
+    def plan(self, job: Job, identifier: str, where: Where, *, port: int | None = None) -> Plan:
+        """The one call of planning, at submit and again at the start."""
+        return planning.plan(
+            job,
+            select=where.select,
+            inventory=where.inventory,
+            base=where.base,
+            cwd=where.cwd,
+            folder=str(self._service.folders.path(identifier)),
+            identifier=identifier,
+            settings=self._service.settings,
+            free=where.free,
+            secrets=where.secrets,
+            port=port,
+        )
+
+    def _environment(self, submission: Submission) -> tuple[dict[str, str], dict[str, str]]:
+        """Base and secrets. What a careless client left in the base is taken out of it."""
+        given: Mapping[str, str] = submission.base
+        if submission.exact is not None:
+            given = self._service.folders.environment(submission.exact)["base"]
+        secrets = dict(submission.secrets)
+        base = {}
+        for name, value in given.items():
+            if is_secret(name, value):
+                secrets.setdefault(name, value)
+            elif name not in secrets:
+                base[name] = value
+        return base, secrets
+
+    def _spec(self, prepared: Prepared, submission: Submission, received: float) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "id": prepared.id,
+            "name": prepared.job.name,
+            "kind": prepared.job.kind,
+            "job": prepared.job.model_dump(mode="json"),
+            "select": submission.select,
+            "created": time_text(received),
+            "submitted_by": {
+                "version": submission.client.get("version"),
+                "host": socket.gethostname(),
+                "cwd": submission.cwd,
+            },
+            "priority": submission.priority,
+            "after": [],
+            "attempt": 1,
+            "retry_of": None,
+            "overrides": list(submission.overrides),
+            "yes": submission.yes,
+            "simulated": self._service.demo is not None,
+        }
+
+    def _judge(self, prepared: Prepared, submission: Submission) -> None:
+        plan = prepared.plan
+        open_ones = unanswered(plan.checks, yes=submission.yes, overrides=submission.overrides)
+        if not plan.verified and plan.waiting_for is None:
+            raise DeviceAbsentError(f"{submission.select!r} names a device that is not on this host")
+        if not plan.verified:
+            raise DeviceAbsentError(f"this host can never give {submission.select!r}: {plan.waiting_for}")
+        if open_ones:
+            raise refusal(open_ones, plan.checks)
+
+
+def unanswered(checks: Iterable[Check], *, yes: bool, overrides: Iterable[str]) -> list[Check]:
+    """Refusals that are not overridden and questions that are not answered."""
+    waived = set(overrides)
+    return [
+        check
+        for check in checks
+        if check.id not in waived and (check.level is CheckLevel.REFUSAL or (check.level is CheckLevel.ASK and not yes))
+    ]
+
+
+def refusal(open_ones: list[Check], checks: Iterable[Check]) -> CheckRefusedError:
+    """The exception for these findings; refusals speak first."""
+    first = min(open_ones, key=lambda check: check.level is not CheckLevel.REFUSAL)
+    more = f" (and {len(open_ones) - 1} more)" if len(open_ones) > 1 else ""
+    if first.level is CheckLevel.REFUSAL:
+        message, answer = f"check {first.id} refused: {first.message}{more}", f"--override {first.id}"
+    else:
+        message, answer = f"check {first.id} asks: {first.message}{more}", "--yes"
+    remedy = f"{first.remedy}; or {answer}" if first.remedy else f"answer with {answer}"
+    return CheckRefusedError(message, checks=tuple(checks), remedy=remedy)
