@@ -197,7 +197,7 @@ class Job(Table):
 
     def program(self, folder: str, device: str) -> Program:
         """What runs in each process; `device` is the torch device type."""
-        return Program("module", ("accel_tui_worker", "run", "--run", folder, "--device", device))
+        return Program("module", ("accel_tui_worker", "run", "--folder", folder, "--device", device))
 
 
 def parse_job(obj: Mapping[str, Any]) -> Job:

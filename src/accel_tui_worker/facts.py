@@ -1,0 +1,122 @@
+"""What the torch stack of this interpreter is, for checks that are made before a job runs.
+
+Without `deep` nothing heavy is imported: versions come from the metadata of distributions.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from typing import Any
+
+PACKAGES = (
+    "torch",
+    "transformers",
+    "accelerate",
+    "tokenizers",
+    "safetensors",
+    "peft",
+    "datasets",
+    "kernels",
+    "bitsandbytes",
+    "optimum-habana",
+    "habana-torch-plugin",
+)
+
+
+def versions() -> dict[str, str | None]:
+    """The version of every distribution of the stack, None for one that is not installed."""
+    return {name: _version(name) for name in PACKAGES}
+
+
+def facts(*, deep: bool = False) -> dict[str, Any]:
+    """One JSON object about this interpreter.
+
+    Always `schema`, `python`, `executable` and `packages`; with `deep` also `devices` (visible ones by torch device
+    type), `backends` (of torch.distributed), `bf16` (by device type, None where nothing can be asked) and `errors`
+    (text by the part that could not be asked).
+    """
+    document: dict[str, Any] = {
+        "schema": 1,
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "packages": versions(),
+    }
+    if deep:
+        document.update(_deep())
+    return document
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _deep() -> dict[str, Any]:
+    errors: dict[str, str] = {}
+    found: dict[str, Any] = {
+        "devices": {"cpu": 1, "xpu": 0, "hpu": 0},
+        "backends": dict.fromkeys(("gloo", "xccl", "hccl"), False),
+        "bf16": {"cpu": True, "xpu": None, "hpu": None},
+        "errors": errors,
+    }
+    try:
+        import torch
+    except Exception as error:  # a border: a broken torch raises anything, and that is the finding
+        errors["torch"] = f"{type(error).__name__}: {error}"
+        return found
+    _examine(errors, "xpu", lambda: _examine_xpu(torch, found))
+    _examine(errors, "hpu", lambda: _examine_hpu(torch, found))
+    _examine(errors, "backends", lambda: _examine_backends(torch, found))
+    return found
+
+
+def _examine(errors: dict[str, str], part: str, examine: Any) -> None:
+    try:
+        examine()
+    except Exception as error:  # a border: vendor libraries raise what they like, and the rest is still worth telling
+        errors[part] = f"{type(error).__name__}: {error}"
+
+
+def _examine_xpu(torch: Any, found: dict[str, Any]) -> None:
+    xpu = getattr(torch, "xpu", None)
+    count = xpu.device_count() if xpu is not None else 0
+    found["devices"]["xpu"] = count
+    if count:
+        supported = getattr(xpu, "is_bf16_supported", None)
+        found["bf16"]["xpu"] = bool(supported()) if supported is not None else None
+
+
+def _examine_hpu(torch: Any, found: dict[str, Any]) -> None:
+    if found_plugin() is None:
+        return
+    import habana_frameworks.torch
+
+    found["devices"]["hpu"] = torch.hpu.device_count()
+    found["bf16"]["hpu"] = True
+    import habana_frameworks.torch.distributed.hccl  # noqa: F401 - registers the back end
+
+    found["backends"]["hccl"] = True
+
+
+def _examine_backends(torch: Any, found: dict[str, Any]) -> None:
+    distributed = torch.distributed
+    if not distributed.is_available():
+        return
+    for name in ("gloo", "xccl"):
+        available = getattr(distributed, f"is_{name}_available", None)
+        found["backends"][name] = bool(available()) if available is not None else False
+
+
+def found_plugin() -> str | None:
+    """Where the Gaudi plugin of torch lies, None when it is not installed. Imports the empty parent package only."""
+    import importlib.util
+
+    try:
+        spec = importlib.util.find_spec("habana_frameworks.torch")
+    except ModuleNotFoundError:
+        return None
+    return spec.origin if spec is not None else None
