@@ -45,6 +45,12 @@ class KeptRun:
             self.folder / "state.json", {"schema": 1, "state": "preparing", "created": "then", "held": None}
         )
 
+    def change_argument(self, old: str, new: str) -> None:
+        """Put something into the plan that is known only now, such as the folder."""
+        plan = files.read_json(self.folder / "plan.json")
+        plan["argv"] = [new if word == old else word for word in plan["argv"]]
+        files.write_json(self.folder / "plan.json", plan)
+
     def instruction(self, **changes: Any) -> dict[str, Any]:
         return {
             "folder": str(self.folder),

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -175,7 +176,10 @@ class KeeperPool:
             except KeeperError as error:
                 self.remark = f"{self._prefix[0]} cannot be used: {error}"
                 self._prefix = ()
-        return await self._spawn_as(tuple(self._argv), self._ready_seconds)
+        try:
+            return await self._spawn_as(tuple(self._argv), self._ready_seconds)
+        except OSError as error:  # no descriptor left, or the like
+            raise KeeperError(f"no keeper can be started: {error.strerror}") from None
 
     async def _spawn_as(self, argv: Sequence[str], seconds: float) -> _Keeper:
         """Start one keeper and wait until it is ready."""
@@ -189,8 +193,8 @@ class KeeperPool:
         process = None
         try:
             try:
-                process = await asyncio.create_subprocess_exec(
-                    *argv,
+                process = subprocess.Popen(
+                    argv,
                     stdin=orders_reader,
                     stdout=answers_writer,
                     env=self._starter_environment,
@@ -200,18 +204,30 @@ class KeeperPool:
                 os.close(orders_reader)
                 os.close(answers_writer)
             line = await asyncio.wait_for(reader.readline(), seconds)
-            return _Keeper(int(json.loads(line)["pid"]), orders, reader, transport)
+            keeper = _Keeper(int(json.loads(line)["pid"]), orders, reader, transport)
+            await _leave(process)
+            return keeper
         except BaseException as error:
             transport.close()
-            os.close(orders)  # a keeper that is not ready yet finds its input at the end, and ends
-            if process is not None and process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
+            os.close(orders)  # a keeper that was told nothing finds its input at the end, and ends
+            if process is not None:
+                process.kill()
+                process.wait()
             if isinstance(error, asyncio.TimeoutError):
                 raise KeeperError(f"{argv[0]} started no keeper within {seconds:g} s") from None
             if isinstance(error, (OSError, ValueError, KeyError)):
                 raise KeeperError(f"{argv[0]} started no keeper: {error}") from None
             raise
+
+
+async def _leave(process: subprocess.Popen[bytes]) -> None:
+    """Reap what we started, once the keeper has left it: it ends at once, or is of no more use."""
+    for _ in range(200):
+        if process.poll() is not None:
+            return
+        await asyncio.sleep(0.005)
+    process.kill()  # a client of the manager that waits for the keeper's end
+    process.wait()
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from accel_tui.keeper.files import decode, encode
+from accel_tui.keeper.processes import alive, start_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -301,7 +302,13 @@ def _read_claim(descriptor: int) -> dict[str, str]:
     if not isinstance(document, dict):
         return {}
     wanted = ((name, document.get(name)) for name in ("run", "user", "since"))
-    return {name: value[:_TEXT_LENGTH] for name, value in wanted if isinstance(value, str)}
+    claim = {name: value[:_TEXT_LENGTH] for name, value in wanted if isinstance(value, str)}
+    user = claim.get("user", "")
+    if (
+        user.isascii() and user.isdigit() and len(user) < 10
+    ):  # we write the number: naming it can take a directory service
+        claim["user"] = _user_name(int(user))
+    return claim
 
 
 def _locker(descriptor: int) -> int | None:
@@ -323,14 +330,17 @@ def _locker(descriptor: int) -> int | None:
 
 def _describe(descriptor: int, pid: int | None) -> Holder:
     user = command = None
-    if pid is not None:
+    start = None if pid is None else start_time(pid)
+    if pid is None or start is None or not alive(pid, start):
+        pid = None  # ended since; an heir of the descriptor holds the lock
+    else:
         try:
             user = _user_name(os.stat(f"/proc/{pid}").st_uid)
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 words = file.read(_CLAIM_BYTES).rstrip(b"\0").replace(b"\0", b" ")
             command = words.decode("utf-8", "replace")[:_TEXT_LENGTH] or None
         except OSError:
-            pid = user = None  # ended since; an heir of the descriptor holds the lock
+            pid = user = None
     return Holder(pid, user, command, _read_claim(descriptor))
 
 

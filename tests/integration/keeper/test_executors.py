@@ -1,0 +1,254 @@
+"""Starting keepers and supervisors so that nothing that happens to the starter reaches them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from accel_tui.executors import detached
+from accel_tui.executors.local import KeeperError, KeeperPool, start_supervisor, supervisor_argv
+from accel_tui.keeper import processes
+from accel_tui.model.errors import SupervisorError
+from support.keeping import KeptRun, MakeRun, python
+from support.waiting import wait_for
+
+# A starter as the supervisor is one: starts a run, says so, and waits to be killed.
+STARTER = """
+import asyncio, json, sys, time
+sys.path.insert(0, sys.argv[1])
+from accel_tui.executors.local import KeeperPool
+async def main():
+    pool = KeeperPool(prefix=())
+    await pool.warm()
+    print(json.dumps(await pool.start(json.loads(sys.argv[2]))), flush=True)
+    await asyncio.sleep(600)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize("signo", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_the_death_of_the_starter_does_not_reach_a_run(make_run: MakeRun, signo: int, *, group: bool) -> None:
+    run = make_run(python("import sys, time; print('up', flush=True); time.sleep(600)"))
+    argv = [sys.executable, "-c", STARTER, detached.SOURCE, json.dumps(run.instruction())]
+    starter = subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True)
+    with starter:
+        assert starter.stdout is not None
+        assert json.loads(starter.stdout.readline())["started"]
+        (os.killpg if group else os.kill)(starter.pid, signo)
+    assert starter.returncode == -signo
+    pid, start = run.state()["main"]
+    assert processes.alive(*run.keeper())
+    assert processes.alive(pid, start)
+    run.stop()
+    assert run.ended()["cause"] == "stopped-by-user"
+
+
+def test_a_pool_has_a_spare_ready_and_replaces_a_dead_one(make_run: MakeRun) -> None:
+    async def play() -> None:
+        pool = KeeperPool(prefix=())
+        await pool.warm()
+        (spare,) = pool._spares
+        start = processes.start_time(spare.pid)
+        assert start is not None
+        answer = await pool.start(make_run(["true"]).instruction())
+        assert answer["started"]
+        await asyncio.gather(*[pool.start(make_run(["true"]).instruction()) for _ in range(5)])
+        assert pool._filling is not None
+        await pool._filling
+        (spare,) = pool._spares
+        start = processes.start_time(spare.pid)
+        assert start is not None
+        processes.signal_exact(spare.pid, start, signal.SIGKILL)
+        while spare.usable:
+            await asyncio.sleep(0.01)
+        assert (await pool.start(make_run(["true"]).instruction()))["started"]
+        assert pool._filling is not None
+        await pool._filling
+        (spare,) = pool._spares
+        start = processes.start_time(spare.pid)
+        await pool.close()
+        assert start is not None
+        while processes.alive(spare.pid, start):
+            await asyncio.sleep(0.01)
+
+    asyncio.run(play())
+
+
+def test_a_large_instruction_fits(make_run: MakeRun) -> None:
+    run = make_run(python("import os; print(sum(len(value) for value in os.environ.values()) > 900000)"))
+    assert run.start(secrets={f"SECRET_{number}": "x" * 100_000 for number in range(9)})["started"]
+    run.ended()
+    assert run.log() == b"True\n"
+
+
+def test_an_interpreter_that_cannot_start_a_keeper_is_said() -> None:
+    async def play(interpreter: str, seconds: float) -> None:
+        pool = KeeperPool(spares=0, prefix=(), python=interpreter, ready_seconds=seconds)
+        with pytest.raises(KeeperError, match=interpreter):
+            await pool.start({})
+
+    asyncio.run(play("/no/such/python", 5))
+    asyncio.run(play("/bin/false", 5))
+
+
+STAND_IN = """#!{python}
+import json, os, sys
+here = {folder!r}
+with open(here + "/calls", "a") as file:
+    print(json.dumps([sys.argv[1:], os.environ.get("XDG_RUNTIME_DIR")]), file=file)
+behaviour = open(here + "/behaviour").read()
+if behaviour == "fail":
+    sys.exit("Failed to connect to bus: No medium found")
+if behaviour == "hang":
+    import time
+    time.sleep(600)
+# As a service would: another environment, no terminal.
+argv = sys.argv[sys.argv.index("--") + 1:]
+os.execve(argv[0], argv, {{"FROM_MANAGER": "1"}})
+"""
+
+
+class Manager:
+    """A stand-in for `systemd-run` with a runtime folder and a linger folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "run" / "systemd" / "private").mkdir(parents=True)
+        (folder / "linger").mkdir()
+        (folder / "linger" / "somebody").touch()
+        program = folder / "bin" / "systemd-run"
+        program.parent.mkdir()
+        program.write_text(STAND_IN.format(python=sys.executable, folder=str(folder)))
+        program.chmod(0o755)
+        self.behave("work")
+        self.environment = {"PATH": str(program.parent), "XDG_RUNTIME_DIR": str(folder / "run")}
+        self.prefix = detached.manager_prefix(self.environment, linger_folder=folder / "linger", user="somebody")
+
+    def behave(self, how: str) -> None:
+        (self.folder / "behaviour").write_text(how)
+
+    def calls(self) -> list[list[str]]:
+        path = self.folder / "calls"
+        return [json.loads(line)[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Manager:
+    return Manager(tmp_path / "manager")
+
+
+def test_the_manager_is_used_only_where_it_lasts(manager: Manager, tmp_path: Path) -> None:
+    assert manager.prefix[0] == str(manager.folder / "bin" / "systemd-run")
+    assert {"--user", "--collect", "--pipe", "KillMode=process"} <= set(manager.prefix)
+    linger = manager.folder / "linger"
+    assert detached.manager_prefix(manager.environment, linger_folder=linger, user="nobody") == ()
+    assert detached.manager_prefix({"PATH": ""}, linger_folder=linger, user="somebody") == ()
+    without = detached.manager_prefix(
+        manager.environment, linger_folder=linger, user="somebody", runtime_folder=tmp_path / "none"
+    )
+    assert without == ()
+
+
+def start_through(manager: Manager, run: KeptRun, *, seconds: float = 20) -> KeeperPool:
+    pool = KeeperPool(spares=0, prefix=manager.prefix, environment=manager.environment, prefix_seconds=seconds)
+
+    async def play() -> None:
+        assert (await pool.start(run.instruction()))["started"]
+        await pool.close()
+
+    asyncio.run(play())
+    return pool
+
+
+def test_a_keeper_starts_below_the_manager(manager: Manager, make_run: MakeRun) -> None:
+    run = make_run(python("import os; print(os.environ.get('FROM_MANAGER'))"))
+    pool = start_through(manager, run)
+    assert pool.logout_proof
+    run.ended()
+    assert run.log() == b"None\n", "the manager's environment reaches no run"
+    (call,) = manager.calls()
+    assert "main" in call[-1]
+
+
+@pytest.mark.parametrize(("behaviour", "seconds"), [("fail", 20.0), ("hang", 0.5)])
+def test_a_manager_that_fails_or_hangs_is_left_aside(
+    manager: Manager, make_run: MakeRun, behaviour: str, seconds: float
+) -> None:
+    manager.behave(behaviour)
+    run = make_run(["true"])
+    pool = start_through(manager, run, seconds=seconds)
+    assert run.ended()["exit_code"] == 0
+    assert not pool.logout_proof
+    assert pool.remark is not None
+    assert "systemd-run cannot be used" in pool.remark
+
+
+STAND_IN_SUPERVISOR = """
+import json, os, sys
+from pathlib import Path
+def main():
+    state = sys.argv[sys.argv.index("--state-dir") + 1]
+    facts = {"argv": sys.argv[1:], "environment": dict(os.environ), "session": os.getsid(0) == os.getpid()}
+    print("to the log", file=sys.stderr)
+    Path(state, "facts.tmp").write_text(json.dumps(facts))
+    Path(state, "facts.tmp").rename(Path(state, "facts"))
+"""
+
+
+@pytest.fixture
+def stand_in_supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package in whose supervisor only says how it was started; the starter itself is the real one."""
+    source = tmp_path / "source"
+    (source / "accel_tui" / "supervisor").mkdir(parents=True)
+    (source / "accel_tui" / "__init__.py").touch()
+    (source / "accel_tui" / "supervisor" / "__init__.py").touch()
+    (source / "accel_tui" / "supervisor" / "main.py").write_text(STAND_IN_SUPERVISOR)
+    (source / "accel_tui" / "keeper").symlink_to(Path(detached.SOURCE) / "accel_tui" / "keeper")
+    monkeypatch.setattr(detached, "SOURCE", str(source))
+
+
+@pytest.mark.usefixtures("stand_in_supervisor")
+@pytest.mark.parametrize("behaviour", ["plain", "work", "fail", "hang"])
+def test_a_supervisor_gets_the_environment_of_its_starter(
+    tmp_path: Path, manager: Manager, behaviour: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detached, "PREFIX_SECONDS", 1.0)
+    manager.behave(behaviour)
+    state = tmp_path / "state"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HF_TOKEN": "s" * 30,
+        "ODD": "\udcff ✓",
+        "ACCEL_TUI_RUN": "the-outer-run",
+    }
+    start_supervisor(str(state), None, environment, prefix=() if behaviour == "plain" else manager.prefix)
+    facts = json.loads(wait_for(lambda: (state / "facts").exists() and (state / "facts").read_text()) or "")
+    assert facts["argv"] == ["--state-dir", str(state)]
+    assert facts["session"]
+    expected = {name: value for name, value in environment.items() if name != "ACCEL_TUI_RUN"}
+    assert {name: facts["environment"].get(name) for name in expected} == expected
+    assert "FROM_MANAGER" not in facts["environment"]
+    assert (state / "supervisor.log").read_text() == "to the log\n"
+    assert state.stat().st_mode & 0o777 == 0o700
+    assert "s" * 30 not in json.dumps(manager.calls())
+    assert bool(manager.calls()) == (behaviour != "plain")
+
+
+def test_a_supervisor_that_cannot_start_is_said(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(SupervisorError, match=str(tmp_path / "state")):
+        start_supervisor(str(tmp_path / "state"), None, {}, prefix=())
+
+
+def test_a_demonstration_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    argv = supervisor_argv(str(tmp_path), "server8")
+    assert argv[-4:] == ["--state-dir", str(tmp_path), "--demo", "server8"]
+    assert argv[0] == sys.executable
