@@ -58,6 +58,10 @@ def _variable(value: str) -> str:
 def _clean(value: str) -> str:
     if "\0" in value:
         raise ValueError("holds a null byte, which no program can be given")
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError("holds half a character, which no program can be given") from None
     return value
 
 

@@ -15,7 +15,9 @@ class Generate(Table):
     """Prompts and how they are answered."""
 
     prompts: list[str] = Field(
-        default_factory=list, description="Prompts, one item each.", json_schema_extra={"common": True}
+        default_factory=list,
+        description="Prompts, one item each; those of `prompts_file` follow.",
+        json_schema_extra={"common": True},
     )
     prompts_file: Text | None = Field(
         None,
@@ -42,8 +44,6 @@ class Generate(Table):
 
     @model_validator(mode="after")
     def _has_prompts(self) -> Generate:
-        if self.prompts and self.prompts_file:
-            raise JobFieldError(("prompts_file",), "and prompts are both given", remedy="keep one of them")
         if not self.prompts and not self.prompts_file:
             raise JobFieldError(("prompts",), "is missing", remedy='prompts = ["…"], or prompts_file', kind="missing")
         return self
