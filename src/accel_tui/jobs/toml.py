@@ -77,8 +77,10 @@ def line_of(text: str, path: tuple[str | int, ...]) -> int | None:
             if key is None:
                 continue
             here = (*prefix, *_parts(key.group(1)))
-        if here == path[: len(here)] and (best is None or len(here) > best[0]):
-            best = (len(here), number)
+        # The field itself, a parent of it, or a table below it, whose header is where its name first stands.
+        shared = min(len(here), len(path))
+        if here[:shared] == path[:shared] and (best is None or shared > best[0]):
+            best = (shared, number)
     return None if best is None else best[1]
 
 
