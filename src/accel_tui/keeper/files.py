@@ -86,10 +86,11 @@ def overwrite(descriptor: int, document: dict[str, Any]) -> None:
     A `message` that does not fit is cut.
     """
     data = encode(document)
-    if len(data) > RECORD_BYTES and isinstance(document.get("message"), str):
-        # An escaped character takes up to twelve bytes; cutting by the excess always suffices.
-        room = max(0, len(document["message"]) - (len(data) - RECORD_BYTES) - 16)
-        data = encode({**document, "message": document["message"][:room] + "…"})
+    message = document.get("message")
+    while len(data) > RECORD_BYTES and isinstance(message, str) and message:
+        # In proportion, and a little more: escaped characters differ in length.
+        message = message[: max(0, min(len(message) - 1, len(message) * RECORD_BYTES // len(data) - 40))]
+        data = encode({**document, "message": message + "…"})
     padded = data.rstrip(b"\n").ljust(RECORD_BYTES - 1) + b"\n"
     written = 0
     while written < len(padded):

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -246,20 +245,6 @@ def test_a_keeper_stays_small_and_idle(make_run: MakeRun, tmp_path: Path) -> Non
     status = Path(f"/proc/{pid}/status").read_text()
     resident = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
     assert resident <= 12 * 1024, f"{resident} KiB resident"
-
-
-def test_the_record_is_written_on_a_full_disk(tmp_path: Path) -> None:
-    script = Path(__file__).parent / "full_disk.py"
-    if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
-        pytest.skip("needs the right to mount a small file system in a mount namespace of its own")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(
-        ["unshare", "-m", sys.executable, str(script), str(tmp_path)], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    record = json.loads(done.stdout)
-    assert record["cause"] == "exit"
-    assert record["exit_code"] in {1, 120}  # the interpreter could not write its output
 
 
 def test_the_start_time_is_that_of_the_exec(make_run: MakeRun) -> None:
