@@ -30,7 +30,6 @@ class Loaded:
     model: Any
     config: Any
     """GenerationConfig of the job."""
-    seed: int
     chat: bool
 
 
@@ -73,8 +72,6 @@ def _check(context: Context) -> list[Prompt]:
         raise InvalidJobError(f"generate.chat {settings.chat!r} is not one of {', '.join(CHAT_MODES)}")
     if settings.arguments.get("num_return_sequences", 1) != 1:
         raise InvalidJobError("generate.arguments.num_return_sequences is not supported; repeat the prompt instead")
-    if not isinstance(settings.arguments.get("seed", 0), int):
-        raise InvalidJobError("generate.arguments.seed is not a whole number")
     compatibility.check_versions(context.device)
     loading.check_model(context.job.model)
     return read_prompts(settings)
@@ -94,19 +91,17 @@ def _load(context: Context, prompts: list[Prompt]) -> Loaded:
     events, settings = context.events, context.job.generate
     events.emit("phase", phase="importing")
     device = loading.prepare_device(context.device)
-    import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: F401 - lazy names: imported in this phase
 
     events.emit("phase", phase="loading")
     tokenizer = loading.load_tokenizer(context.job.model)
     chat = _chat(settings, tokenizer, prompts)
     model = loading.load_model(context)
-    config, seed = _config(settings, model, tokenizer)
+    config = _config(settings, model, tokenizer)
     model = model.to(device).eval()
     events.emit("device", device=str(model.device), backend=None, world=1, wrapper=None, **loading.model_facts(model))
     loading.verify_device(context.device, model.device)
-    transformers.set_seed(seed)
-    return Loaded(tokenizer, model, config, seed, chat)
+    return Loaded(tokenizer, model, config, chat)
 
 
 def _chat(settings: Generate, tokenizer: Any, prompts: list[Prompt]) -> bool:
@@ -121,15 +116,14 @@ def _chat(settings: Generate, tokenizer: Any, prompts: list[Prompt]) -> bool:
     return chat
 
 
-def _config(settings: Generate, model: Any, tokenizer: Any) -> tuple[Any, int]:
+def _config(settings: Generate, model: Any, tokenizer: Any) -> Any:
     arguments = dict(settings.arguments)
-    seed = arguments.pop("seed", 0)
     if "max_length" not in arguments:
         arguments.setdefault("max_new_tokens", MAX_NEW_TOKENS)
     config = compatibility.generation_config(model, arguments)
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
-    return config, seed
+    return config
 
 
 def _answer(context: Context, loaded: Loaded, results: ResultFile, index: int, prompts: list[Prompt]) -> int:
@@ -162,7 +156,7 @@ def _generate_one(context: Context, loaded: Loaded, prompt: Prompt, index: int) 
     _check_length(context, loaded, index, count)
     streamer = TimedStreamer(loaded.tokenizer, context.stop, _write if context.job.generate.stream else None)
     single = loaded.config.num_beams in (None, 1)  # beam search hands out no token before it is sure
-    transformers.set_seed(loaded.seed + index)  # a result does not depend on where a run was resumed
+    transformers.set_seed(context.job.generate.seed + index)  # a result does not depend on where a run was resumed
     with torch.inference_mode():
         streamer.start()
         output = loaded.model.generate(

@@ -63,6 +63,7 @@ class Generate:
     chat: str = "auto"
     system: str | None = None
     stream: bool = True
+    seed: int = 0
     output: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
 
