@@ -127,6 +127,8 @@ def _textual_variables(palette: Palette) -> dict[str, str]:
     """What Textual's own widgets ask for, said in our roles, and the two choices that style sheets need."""
     colours = palette.colours
     roles = {
+        "ansi-background": "bg",
+        "ansi-foreground": "text",
         "text-muted": "muted",
         "text-disabled": "faint",
         "border": "accent",

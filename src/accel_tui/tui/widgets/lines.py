@@ -1,0 +1,43 @@
+"""A few lines of pieces: what a Static would show, without markup and cleaned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.geometry import Region, Size
+from textual.strip import Strip
+
+from accel_tui.tui.widgets.painted import Painted
+from accel_tui.tui.widgets.pieces import Cell, Ends, spread
+
+
+class Lines(Painted):
+    """Fixed lines of text; a changed line alone is drawn again."""
+
+    DEFAULT_CSS = """
+    Lines { height: auto; width: 1fr; }
+    """
+
+    def __init__(self, lines: Iterable[Cell | Ends] = (), *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._lines = tuple(lines)
+
+    def show(self, lines: Iterable[Cell | Ends]) -> None:
+        """Replace the lines."""
+        old, self._lines = self._lines, tuple(lines)
+        if len(old) != len(self._lines):
+            self.refresh(layout=True)
+            return
+        changed = [y for y, (one, other) in enumerate(zip(old, self._lines, strict=True)) if one != other]
+        if changed:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines)
+
+    def render_line(self, y: int) -> Strip:
+        content = self._lines[y] if y < len(self._lines) else ()
+        if isinstance(content, Ends):
+            cut = self.glyphs.text("cut")
+            content = spread(content.left, content.right, self.size.width, cut, self.glyphs.ascii)
+        return self.line(content)

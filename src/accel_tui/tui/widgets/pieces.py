@@ -1,0 +1,122 @@
+"""Text with a role: what every drawing widget is given, and how it is cut, padded and made into segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+
+from accel_tui.text import sanitise
+from accel_tui.tui.palette import Palette
+
+LONGEST = 1024
+"""Most characters of a piece: wider than any terminal, and a bound on what the caches hold."""
+
+Align: TypeAlias = Literal["left", "right", "centre"]
+
+
+class Piece(NamedTuple):
+    """A run of text in one style, named by role. Foreign text may stand in `text`: it is cleaned when drawn."""
+
+    text: str
+    role: str = "text"
+    bold: bool = False
+    on: str = ""
+    """A background of its own, such as `accent` for a chip; empty is that of the row."""
+    fill: bool = False
+    """Mixed into the background, as the body of an area chart is."""
+
+
+Cell: TypeAlias = tuple[Piece, ...]
+"""What stands in one place: a table's cell, a line of text."""
+
+
+class Ends(NamedTuple):
+    """A line with something at both ends, laid out when the width is known."""
+
+    left: Cell
+    right: Cell
+
+
+def cell(*parts: Piece | str) -> Cell:
+    """Pieces in a row; a bare string has the role `text`."""
+    return tuple(part if isinstance(part, Piece) else Piece(part) for part in parts)
+
+
+def cell_width(content: Cell) -> int:
+    """Terminal columns that `content` takes, once cleaned."""
+    return sum(cell_len(piece.text) for piece in clean(content))
+
+
+@lru_cache(2048)
+def clean(content: Cell, ascii_only: bool = False) -> Cell:
+    """`content` as it may reach a terminal; with `ascii_only` what is not ASCII becomes `?`."""
+    return tuple(piece._replace(text=_clean_text(piece.text, ascii_only)) for piece in content)
+
+
+def _clean_text(text: str, ascii_only: bool) -> str:
+    text = sanitise(text, limit=LONGEST)
+    return text.encode("ascii", "replace").decode() if ascii_only and not text.isascii() else text
+
+
+@lru_cache(4096)
+def fit(content: Cell, width: int, align: Align = "left", cut: str = "…", ascii_only: bool = False) -> Cell:
+    """`content` in exactly `width` columns: padded by `align`, or ending in the sign `cut` where it is too long."""
+    if width <= 0:
+        return ()
+    content = clean(content, ascii_only)
+    room = width - sum(cell_len(piece.text) for piece in content)
+    if room < 0:
+        return _shortened(content, width, cut)
+    if room == 0:
+        return content
+    left = {"left": 0, "right": room, "centre": room // 2}[align]
+    before = (Piece(" " * left),) if left else ()
+    after = (Piece(" " * (room - left)),) if room > left else ()
+    return (*before, *content, *after)
+
+
+def _shortened(content: Cell, width: int, cut: str) -> Cell:
+    cut = cut[:width]
+    left = width - len(cut)
+    kept: list[Piece] = []
+    for piece in content:
+        taken = min(left, cell_len(piece.text))
+        if taken:
+            kept.append(piece._replace(text=set_cell_size(piece.text, taken)))
+        left -= taken
+        if not left:
+            break
+    last = kept[-1] if kept else Piece("")
+    return (*kept, Piece(cut, "faint", on=last.on))
+
+
+def joined(pieces: Iterable[Piece]) -> Cell:
+    """The same with neighbours of one style drawn as one run: fewer bytes to the terminal."""
+    runs: list[Piece] = []
+    for piece in pieces:
+        if runs and runs[-1][1:] == piece[1:]:
+            runs[-1] = piece._replace(text=runs[-1].text + piece.text)
+        elif piece.text:
+            runs.append(piece)
+    return tuple(runs)
+
+
+def spread(left: Cell, right: Cell, width: int, cut: str = "…", ascii_only: bool = False) -> Cell:
+    """`left` and `right` at the two ends of a line; `right` is kept whole as long as it leaves room for `left`."""
+    room = width - cell_width(right) - 1
+    if not right or room < min(cell_width(left), width // 2):
+        return fit(left, width, "left", cut, ascii_only)
+    return (*fit(left, room, "left", cut, ascii_only), Piece(" "), *clean(right, ascii_only))
+
+
+def segments(content: Sequence[Piece], palette: Palette, surface: str = "bg") -> list[Segment]:
+    """Cleaned pieces as Rich segments in the colours of `palette`."""
+    return [
+        Segment(piece.text, palette.style(piece.role, piece.on or surface, bold=piece.bold, fill=piece.fill))
+        for piece in content
+        if piece.text
+    ]
