@@ -136,6 +136,7 @@ class MakeRun(Protocol):
         environment: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
         ports: Sequence[int] = (),
+        root: Path | None = None,
     ) -> KeptRun: ...
 
 

@@ -69,16 +69,19 @@ def start_daemon(argv: list[str], environment: dict[str, str], log: str) -> str 
         os.close(sender)
         with open(receiver, "rb") as pipe:
             return pipe.read().decode("utf-8", "replace") or None
+    subject = argv[0]
     try:
         os.setsid()
         default_signals()
+        subject = log
         nothing = os.open(os.devnull, os.O_RDWR)
         output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         for target, descriptor in enumerate((nothing, output, output)):
             os.dup2(descriptor, target)
+        subject = argv[0]
         os.execve(to_bytes(argv[0]), [to_bytes(word) for word in argv], encode_environment(environment))
-    except OSError as error:
-        os.write(sender, f"{argv[0]}: {error.strerror}".encode())
+    except Exception as error:  # the border of this process: the parent alone can report
+        os.write(sender, f"{subject}: {error}".encode("utf-8", "backslashreplace"))
     finally:
         os._exit(127)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
@@ -116,6 +116,12 @@ def read_record(path: StrPath) -> dict[str, Any] | None:
     if not isinstance(document, dict):
         raise ValueError(f"{os.fspath(path)} holds no record")  # noqa: TRY004 - about content, not a caller's type
     return document
+
+
+def remark(text: str) -> None:
+    """One line for the keeper's own log. It may be lost: on a full disk the run matters, not what we say of it."""
+    with contextlib.suppress(OSError):
+        os.write(2, text.encode("utf-8", "backslashreplace") + b"\n")
 
 
 def encode(document: object) -> bytes:

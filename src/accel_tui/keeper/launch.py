@@ -8,11 +8,11 @@ import fcntl
 import os
 import socket
 import time
-from typing import TYPE_CHECKING
 
 from accel_tui.keeper import processes
 from accel_tui.keeper.detach import default_signals, encode_environment, to_bytes
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import NoReturn

@@ -12,11 +12,11 @@ import fcntl
 import os
 import stat
 import time
-from typing import TYPE_CHECKING
 
 from accel_tui.keeper.files import decode, encode
 from accel_tui.keeper.processes import alive, start_time
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 

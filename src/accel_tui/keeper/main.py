@@ -12,12 +12,12 @@ import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from accel_tui.keeper import detach, files, launch, locks, memory, processes, record, revival
 from accel_tui.keeper.order import Order, OrderError
 from accel_tui.keeper.watch import Wakeup, Watch
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     import socket
     from typing import Any, NoReturn
@@ -106,13 +106,15 @@ class _Run:
         except OSError as error:
             raise _RefusedError("damaged", f"{order.folder} cannot be written: {error.strerror}") from None
         if unsafe is not None:
-            self._not_launched(unsafe)
+            self._not_launched(str(unsafe), record.not_launched(str(unsafe)))
+        if os.path.exists(order.path("stop.json")):
+            self._not_launched("stopped before it was started", record.stopped_before())
         try:
             self.main = launch.launch(
                 order.argv, order.environment, order.cwd, log=order.path("log"), tag=order.tag, locks=self._held
             )
         except launch.LaunchError as error:
-            self._not_launched(error)
+            self._not_launched(str(error), record.not_launched(str(error)))
         self.watch = Watch(order, self.main, self._held, self._claim)
         order.forget()
         started = record.time_text(self.main.started_at)
@@ -144,9 +146,9 @@ class _Run:
             return error
         return None
 
-    def _not_launched(self, error: Exception) -> NoReturn:
-        files.overwrite(self._record, record.not_launched(str(error)))
-        raise _RefusedError("launch-failed", str(error)) from None
+    def _not_launched(self, message: str, ended: dict[str, Any]) -> NoReturn:
+        files.overwrite(self._record, ended)
+        raise _RefusedError("launch-failed", message) from None
 
 
 def _own_lock(path: str) -> None:
@@ -185,7 +187,7 @@ def _answer(document: dict[str, Any]) -> None:
     try:
         os.write(1, files.encode(document))
     except OSError:
-        sys.stderr.write("nobody took the answer\n")
+        files.remark("nobody took the answer")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)

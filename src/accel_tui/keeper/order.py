@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from accel_tui.keeper import files
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     from typing import Any
 
@@ -45,6 +45,7 @@ class Order:
         self.state = self._read("state.json")
         if self.state.get("state") != "preparing":
             raise OrderError(f"{self.path('state.json')} says {self.state.get('state')!r}, not 'preparing'")
+        self._must_not_have_ended()
         plan = self._read("plan.json")
         try:
             self.argv = [str(word) for word in plan["argv"]]
@@ -75,6 +76,14 @@ class Order:
         """Drop what only the start needed; the rest stays resident for the life of the run."""
         self.argv = []
         self.environment = {}
+
+    def _must_not_have_ended(self) -> None:
+        try:
+            ended = files.read_record(self.path("exit.json"))
+        except (OSError, ValueError) as error:
+            raise OrderError(f"{self.path('exit.json')} is damaged: {error}") from None
+        if ended is not None:
+            raise OrderError(f"{self.path('exit.json')} says that this run has ended")
 
     def _read(self, name: str) -> dict[str, Any]:
         path = self.path(name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     from typing import Any
 
@@ -66,6 +66,11 @@ def not_launched(message: str) -> dict[str, Any]:
         "max_rss_bytes": 0,
         "message": message,
     }
+
+
+def stopped_before() -> dict[str, Any]:
+    """The record of a run that somebody stopped before its main process was started."""
+    return {**not_launched("stopped before it was started"), "cause": "stopped-by-user", "stopped": True}
 
 
 def _own_cause(code: int, watch: Watch, kills: Kills) -> tuple[str, str | None]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-from typing import TYPE_CHECKING
 
 from accel_tui.keeper import files, locks
 from accel_tui.keeper.detach import start_daemon
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     from accel_tui.keeper.order import Order
 
@@ -22,7 +21,7 @@ def revive(order: Order) -> None:
     log = os.path.join(os.path.dirname(order.supervisor_lock), "supervisor.log")
     fault = start_daemon(order.revive, order.revive_environment, log)
     if fault:
-        sys.stderr.write(f"no supervisor could be started for the queued runs: {fault}\n")
+        files.remark(f"no supervisor could be started for the queued runs: {fault}")
 
 
 def _queued(runs: str) -> bool:

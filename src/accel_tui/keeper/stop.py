@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
 
 from accel_tui.keeper import files, processes
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     from accel_tui.keeper.launch import Main
     from accel_tui.keeper.order import Order

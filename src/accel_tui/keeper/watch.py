@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import time
-from typing import TYPE_CHECKING
 
 from accel_tui.keeper import files, locks
 from accel_tui.keeper.record import time_text
 from accel_tui.keeper.stop import IDLE, Stop, run_processes
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -83,7 +82,7 @@ class Watch:
             try:
                 pause = self._turn(time.monotonic(), wakeup)
             except OSError as error:  # such as no descriptor left for a walk of /proc: better late than never
-                sys.stderr.write(f"watching: {error!r}\n")
+                files.remark(f"watching: {error!r}")
                 pause = LOOK_SECONDS
         self._note_log_growth()
 
@@ -166,11 +165,11 @@ class Watch:
     def _refresh_locks(self, moment: float) -> None:
         self._refresh = moment + locks.REFRESH_SECONDS
         for remark in locks.refresh(self._order.locks, self._held, self._claim):
-            sys.stderr.write(remark + "\n")
+            files.remark(remark)
 
     def report(self, what: str, write: Callable[..., None], *arguments: object, **fields: object) -> None:
         """Write something that the end of the run does not depend on; a failure goes to keeper.log."""
         try:
             write(*arguments, **fields)
         except OSError as error:
-            sys.stderr.write(f"{what} cannot be written: {error.strerror}\n")
+            files.remark(f"{what} cannot be written: {error.strerror}")

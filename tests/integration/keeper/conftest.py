@@ -21,8 +21,9 @@ def make_run(tmp_path: Path) -> Iterator[MakeRun]:
         environment: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
         ports: Sequence[int] = (),
+        root: Path | None = None,
     ) -> KeptRun:
-        made.append(KeptRun(tmp_path, argv, environment=environment, cwd=cwd, ports=ports))
+        made.append(KeptRun(root or tmp_path, argv, environment=environment, cwd=cwd, ports=ports))
         return made[-1]
 
     yield make

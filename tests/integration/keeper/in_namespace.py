@@ -43,6 +43,14 @@ def full_disk(folder: Path) -> dict[str, Any]:
     return run.ended()
 
 
+def limit_on_full_disk(folder: Path) -> dict[str, Any]:
+    """Neither the request nor the state nor a remark can be written: the limit holds all the same."""
+    mount(folder, "1m")
+    run = KeptRun(folder, python(FILL.rpartition("while")[0] + "import time; time.sleep(600)"), cwd=folder)
+    assert run.start(time_limit=1)["started"]
+    return run.ended()
+
+
 def no_room(folder: Path) -> dict[str, Any]:
     """The disk is full before the start."""
     mount(folder, "64k")
@@ -69,7 +77,7 @@ def out_of_memory(folder: Path) -> dict[str, Any]:
     return run.ended()
 
 
-SCENES = {"full-disk": full_disk, "no-room": no_room, "out-of-memory": out_of_memory}
+SCENES = {"full-disk": full_disk, "limit": limit_on_full_disk, "no-room": no_room, "out-of-memory": out_of_memory}
 
 if __name__ == "__main__":
     print(json.dumps(SCENES[sys.argv[1]](Path(sys.argv[2]))))

@@ -188,6 +188,27 @@ def test_a_busy_device_leaves_the_folder_as_it_was(make_run: MakeRun, tmp_path: 
     assert third.start(locks=wanted[:1])["started"], "all or none: the first lock was given back"
 
 
+def test_an_unsafe_lock_folder_ends_the_run_with_a_record(make_run: MakeRun, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    run = make_run(["true"])
+    assert run.start(locks=[str(tmp_path / "link" / "a.lock")])["reason"] == "launch-failed"
+    record = run.ended()
+    assert record["cause"] == "launch-failed"
+    assert "symbolic link" in record["message"]
+
+
+def test_long_paths_and_odd_names_are_folders_like_others(make_run: MakeRun, tmp_path: Path) -> None:
+    root = tmp_path / ("d" * 200) / "ü \udcff $x" / ("e" * 200)
+    root.mkdir(parents=True)
+    run = make_run(
+        python("import os; print(os.getcwd() == os.environ['WANTED'])"), root=root, environment={"WANTED": str(root)}
+    )
+    assert run.start()["started"]
+    assert run.ended()["exit_code"] == 0
+    assert run.log() == b"True\n"
+
+
 def test_the_package_may_vanish_under_a_live_keeper(make_run: MakeRun, tmp_path: Path) -> None:
     """As in an upgrade: everything was imported before ready."""
     copy = tmp_path / "copy"

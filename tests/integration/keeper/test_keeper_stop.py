@@ -155,6 +155,19 @@ def test_a_request_is_found_without_a_signal(make_run: MakeRun) -> None:
     assert run.ended()["cause"] == "stopped-by-user"
 
 
+def test_a_stop_before_the_start_starts_nothing(make_run: MakeRun) -> None:
+    run = make_run(["touch", "started"])
+    (run.folder / "stop.json").write_text("{}")
+    answer = run.start()
+    assert not answer["started"]
+    record = run.ended()
+    assert (record["cause"], record["stopped"], record["started"]) == ("stopped-by-user", True, None)
+    assert not (run.root / "started").exists()
+    again = run.start()
+    assert again["reason"] == "damaged", "an ended run is never started"
+    assert run.record() == record
+
+
 def test_the_time_limit_stops_and_is_written_down(make_run: MakeRun) -> None:
     run = make_run(python(PAIR, "main", "child"))
     up(run, "main", "child", time_limit=1)

@@ -35,6 +35,11 @@ def test_the_record_is_written_on_a_full_disk(tmp_path: Path) -> None:
     assert record["exit_code"] in {1, 120}  # the interpreter could not write its output
 
 
+def test_a_time_limit_holds_on_a_full_disk(tmp_path: Path) -> None:
+    record = play("limit", tmp_path)
+    assert (record["cause"], record["stopped"], record["signal"]) == ("time-limit", True, "SIGTERM")
+
+
 def test_without_room_for_a_record_nothing_starts(tmp_path: Path) -> None:
     answer = play("no-room", tmp_path)
     assert answer["reason"] == "damaged"
