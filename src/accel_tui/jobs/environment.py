@@ -23,10 +23,11 @@ VENDORS = {"gaudi": gaudi, "xpu": xpu, "cpu": cpu}
 # Variables by which launchers tell processes their rank: ours start a world of their own.
 RANK_VARIABLES = (
     "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "ROLE_NAME", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE",
-    "ROLE_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_*", "TORCH_ELASTIC_*", "ACCELERATE_*",
-    "FSDP_*", "OMPI_*", "PMI_*", "PMIX_*", "PMI_RANK", "MPI_LOCAL*", "MV2_*", "CCL_LOCAL_*", "I_MPI_*_RANK",
-    "ACCEL_TUI_RUN", "ACCEL_TUI_RUN_FOLDER",
+    "ROLE_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_*", "OMPI_*", "PMI_*", "PMIX_*",
+    "MPI_LOCAL*", "MV2_*", "CCL_LOCAL_*", "ACCEL_TUI_RUN", "ACCEL_TUI_RUN_FOLDER",
 )  # fmt: skip
+# What an outer launcher told its children to do; a job may set these for itself.
+_LAUNCHER_VARIABLES = ("ACCELERATE_*", "FSDP_*", "TORCH_ELASTIC_*")
 
 _ALLOCATIONS = {
     "SLURM_JOB_ID": "Slurm",
@@ -90,6 +91,8 @@ def _removed(base: Mapping[str, str], allocated: str | None) -> Iterable[Environ
     for name in sorted(base):
         if matches(name, RANK_VARIABLES):
             yield EnvironmentChange(name, None, EnvironmentAction.UNSET, "inherited; would tell the run a wrong rank")
+        elif matches(name, _LAUNCHER_VARIABLES):
+            yield EnvironmentChange(name, None, EnvironmentAction.UNSET, "inherited; the word of another launcher")
         elif matches(name, device_variables()):
             if allocated is None:
                 yield EnvironmentChange(name, None, EnvironmentAction.UNSET, "inherited; the selection decides")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +65,7 @@ def _in_prefix(prefix: str) -> str | None:
     return None
 
 
+@functools.lru_cache(maxsize=1)
 def has_torch() -> bool:
     """Whether torch is installed beside accel-tui; nothing is imported."""
     import importlib.metadata
@@ -75,16 +78,27 @@ def has_torch() -> bool:
 
 
 def shared_with_others(path: str) -> str | None:
-    """What about this program others may write: the file, or a folder above it; None when nobody may."""
-    resolved = Path(os.path.realpath(path))
-    for place in (resolved, *resolved.parents):
+    """What about this program others may write: the file, or a folder above it; None when nobody may.
+
+    Both the path as written and the file behind its links count: a virtual environment is a link to another Python.
+    """
+    written = Path(os.path.abspath(path))  # noqa: PTH100 - links stay
+    real = Path(os.path.realpath(path))
+    for place in dict.fromkeys((written, *written.parents, real, *real.parents)):
         try:
-            status = place.stat()
+            status = place.lstat()
         except OSError:
             return None
-        sticky_folder = place != resolved and status.st_mode & 0o1000
-        if status.st_mode & 0o002 and not sticky_folder:
-            return str(place)
-        if status.st_uid not in (0, os.getuid()):
+        if _others_may_write(status):
             return str(place)
     return None
+
+
+def _others_may_write(status: os.stat_result) -> bool:
+    if status.st_uid not in (0, os.getuid()):
+        return True
+    if stat.S_ISLNK(status.st_mode) or (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX):
+        return False
+    # Many hosts give every user a group of their own, and files are writable by it.
+    by_group = status.st_mode & stat.S_IWGRP and status.st_gid not in (0, os.getgid())
+    return bool(status.st_mode & stat.S_IWOTH or by_group)

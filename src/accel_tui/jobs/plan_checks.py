@@ -54,7 +54,9 @@ def warnings(context: Context) -> tuple[PlanWarning, ...]:
     if context.selection.missing:
         text = f"not on this host: {', '.join(context.selection.missing)}; the plan is not verified"
         remarks.append(PlanWarning("device-absent", text))
-    if context.selection.waiting_for:
+    if not context.selection.possible:
+        remarks.append(PlanWarning("device-absent", f"this host never has {context.selection.waiting_for}"))
+    elif context.selection.waiting_for:
         remarks.append(PlanWarning("waiting", f"waits for {context.selection.waiting_for}"))
     if context.allocated:
         text = f"inside {context.allocated}: the run lasts no longer than the allocation or container"
@@ -66,6 +68,9 @@ def _here(context: Context) -> Iterator[Check]:
     if context.selection.missing:
         names = ", ".join(context.selection.missing)
         yield Check("devices-here", CheckLevel.REFUSAL, f"not on this host: {names}", "see `accel-tui devices`")
+    elif not context.selection.possible:
+        message = f"this host never has {context.selection.waiting_for}"
+        yield Check("devices-here", CheckLevel.REFUSAL, message, "see `accel-tui devices`")
     elif context.selection.keys:
         yield Check("devices-here", CheckLevel.PASS, f"selected: {', '.join(context.selection.keys)}")
 

@@ -78,9 +78,13 @@ class Selection:
     waiting_for: str | None = None
     """What `auto` waits for; None when it is decided."""
 
+    possible: bool = True
+    """Whether this host could ever give what `auto` waits for."""
+
     @property
     def verified(self) -> bool:
-        return not self.missing and self.waiting_for is None
+        """Whether everything that is selected is on this host, be it busy."""
+        return not self.missing and self.possible
 
 
 def parse(text: str) -> Selector:
@@ -292,12 +296,14 @@ def _automatic(
             cards = [view.device for view in inventory.devices if view.device.vendor == "cpu"]
         chosen = sorted(cards, key=lambda device: _order(device, device.key))[:1]
         if not chosen:
-            return Selection((), waiting_for="a device: this host lists none")
+            return Selection((), waiting_for="a device: this host lists none", possible=False)
         return Selection((chosen[0].key,), (chosen[0],))
     group = _group(selector, [device for device in available if device.vendor == selector.vendor], inventory)
     if group is None:
         plural = "s" if selector.count > 1 else ""
-        return Selection((), waiting_for=f"{selector.count} free {selector.vendor} device{plural}")
+        number = sum(view.device.vendor == selector.vendor and "#" not in view.device.key for view in inventory.devices)
+        wanted = f"{selector.count} free {selector.vendor} device{plural}"
+        return Selection((), waiting_for=wanted, possible=number >= selector.count)
     return Selection(tuple(device.key for device in group), tuple(group))
 
 
