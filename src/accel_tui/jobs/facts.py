@@ -57,6 +57,11 @@ def facts(python: str, environment: Mapping[str, str], *, deep: bool = False) ->
     return answer
 
 
+def forget() -> None:
+    """Ask every interpreter anew: its packages may have changed within one tick of the clock."""
+    _known.clear()
+
+
 def _key(python: str, environment: Mapping[str, str], deep: bool) -> tuple[Any, ...] | None:
     """What the answer depends on; None when it cannot be told, and nothing is remembered."""
     stamps: list[int] = []
@@ -101,15 +106,16 @@ def _bounded(argv: list[str], environment: Mapping[str, str]) -> tuple[int | Non
     with child, selectors.DefaultSelector() as ready:
         for stream in output:
             ready.register(stream, selectors.EVENT_READ)
-        while ready.get_map() and time.monotonic() < deadline:
+        while ready.get_map() and time.monotonic() < deadline and max(map(len, output.values())) <= MOST_BYTES:
             for entry, _ in ready.select(max(0.0, deadline - time.monotonic())):
                 stream = entry.fileobj  # type: ignore[assignment]  # only streams were registered
                 chunk = os.read(stream.fileno(), 1 << 16)
-                if not chunk or len(output[stream]) > MOST_BYTES:
+                if not chunk:
                     ready.unregister(stream)
                 output[stream] += chunk
+        talks_on = bool(ready.get_map())
         try:
-            code: int | None = child.wait(max(0.1, deadline - time.monotonic()))
+            code: int | None = child.wait(0.1 if talks_on else max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             code = None
         with contextlib.suppress(ProcessLookupError):
@@ -118,6 +124,8 @@ def _bounded(argv: list[str], environment: Mapping[str, str]) -> tuple[int | Non
 
 
 def _parsed(code: int | None, output: bytes, error: bytes) -> Facts:
+    if len(output) >= MOST_BYTES:
+        return Facts({}, "it talks without an end")
     if code is None:
         return Facts({}, f"it did not answer within {DEADLINE_SECONDS:.0f} s")
     last = error.decode(errors="replace").strip().splitlines()[-1:] or [""]

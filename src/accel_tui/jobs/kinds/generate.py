@@ -30,7 +30,7 @@ class Generate(Table):
     )
     system: str | None = Field(None, description="System message in front of every prompt.")
     stream: bool = Field(True, description="Write the text to the log while it is made.")
-    seed: int = Field(0, ge=0, lt=2**32, description="Start of the random numbers; prompt number N uses seed + N.")
+    seed: int = Field(0, ge=0, lt=1 << 32, description="Seed of sampling: the same one gives the same text.")
     output: Text | None = Field(
         None,
         min_length=1,
