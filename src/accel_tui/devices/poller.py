@@ -1,0 +1,179 @@
+"""One source as the sampler sees it: asked in turns, with its last answers and their age."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from accel_tui.devices.merge import Layer
+from accel_tui.devices.probes import Probe, ProbeError
+from accel_tui.model.devices import Device, Holder, Problem, Reading, ReadingStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FIRST_PAUSE = 0.15
+"""Between the first two reads: the shortest span over which rates are sound."""
+_INVENTORY_EVERY = 30.0
+_SLOW = 0.25
+_SLOW_INTERVAL, _SLOW_FACTOR = 2.0, 4.0
+_LEAST_GAP = 0.1
+
+
+class Poller:
+    """Asks one probe for ever; a failure changes what the last answers are worth and nothing else.
+
+    `interval()` says the pace now, `sampled(layer)` is called after each round with the new readings, or with None.
+    """
+
+    def __init__(
+        self,
+        probe: Probe,
+        interval: Callable[[], float],
+        sampled: Callable[[Layer | None], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self.probe = probe
+        self.label = probe.entry.label
+        self.complete = asyncio.Event()
+        """Set after the first complete sample, or the first failure: nobody waits longer for this source."""
+        gives = probe.entry.gives
+        self.reads = "readings" in gives
+        self._lists, self._holds = "inventory" in gives, "holders" in gives
+        self._wanted_interval, self._sampled, self._clock = interval, sampled, clock
+        self._devices: Mapping[str, Device] | None = None
+        self._problems: tuple[Problem, ...] = ()
+        self._readings: Mapping[str, Mapping[str, Reading]] = {}
+        self._holders: Mapping[str, Sequence[Holder]] = {}
+        self._read_at: float | None = None
+        self._listed_at: float | None = None
+        self._interval = interval()
+        self._latency = 0.0
+        self._wake = asyncio.Event()
+        self._poked = False
+        self._round = asyncio.Event()
+
+    async def run(self) -> None:
+        """Sample until cancelled."""
+        await self._take()
+        if self.reads and self.probe.failure is None:
+            await asyncio.sleep(FIRST_PAUSE)
+            await self._take()
+        self.complete.set()
+        self._sampled(None)
+        while True:
+            await self._rest()
+            await self._take()
+
+    def pace(self) -> None:
+        """The wanted pace may have changed: an idle source that is now watched does not sleep to the end."""
+        self._wake.set()
+
+    def poke(self) -> None:
+        """Ask now."""
+        self._poked = True
+        self._wake.set()
+
+    async def refreshed(self) -> None:
+        """Ask now and wait for the end of that round."""
+        done = self._round
+        self.poke()
+        await done.wait()
+
+    def sample_age(self) -> float:
+        return float("inf") if self._read_at is None else self._clock() - self._read_at
+
+    def layer(self, now: float) -> Layer:
+        """What this source says, its readings with their age, or `stale` when they are too old."""
+        return Layer(self.label, self._devices, self._aged(now), self._holders)
+
+    def problems(self) -> list[Problem]:
+        """What the source told, and that it does not answer."""
+        failure, vendor = self.probe.failure, self.probe.entry.vendor
+        if failure is None and not self.complete.is_set():
+            return [*self._problems, Problem(vendor, "source-pending", f"{self.label} has not answered yet.")]
+        if failure is None:
+            return list(self._problems)
+        remedy = "What it said last is shown as stale; it is asked again by itself, ever more rarely."
+        silent = Problem(vendor, f"source-{failure.code}", f"{self.label}: {failure.message}", remedy)
+        return [*self._problems, silent]
+
+    def placeholder(self) -> Reading | None:
+        """What stands for the core readings as long as none have come; None once they have."""
+        if not self.reads or self._read_at is not None:
+            return None
+        failure, source = self.probe.failure, self.probe.entry.name
+        if failure is None:
+            return Reading(ReadingStatus.PENDING, reason=f"{self.label} has not answered yet", source=source)
+        return Reading(ReadingStatus.FAILED, reason=f"{self.label}: {failure.message}", source=source)
+
+    async def _take(self) -> None:
+        """One round: inventory when it is due, readings, holders; the time of the readings alone is measured."""
+        fresh = False
+        try:
+            if self._lists and (self._listed_at is None or self._clock() - self._listed_at >= _INVENTORY_EVERY):
+                answer = await self.probe.ask("inventory")
+                self._devices = {device.key: device for device in answer.devices}
+                self._problems, self._listed_at = answer.problems, self._clock()
+                self._sampled(None)
+            if self.reads:
+                begun = self._clock()
+                self._readings = (await self.probe.ask("read")).readings
+                self._read_at = self._clock()
+                self._latency = max(self._read_at - begun, self._latency / 2)
+                fresh = True
+            if self._holds:
+                self._holders = (await self.probe.ask("holders")).holders
+        except ProbeError:
+            # Kept by the probe as its failure, and shown from there. The first answer does not wait for a second try.
+            # Holders stay as they were: a card must not look free because nobody answers.
+            self._listed_at = None
+            self.complete.set()
+        done, self._round = self._round, asyncio.Event()
+        done.set()
+        self._sampled(Layer(self.label, None, self._readings) if fresh else None)
+
+    async def _rest(self) -> None:
+        """Sleep until the next round is due, on whole multiples of the interval so that sources answer together."""
+        begun = self._clock()
+        while not self._poked:
+            self._interval = self._adapted(self._wanted_interval())
+            due = (begun // self._interval + 1) * self._interval
+            if due - begun < _LEAST_GAP:  # too short a span for a rate
+                due += self._interval
+            due = max(due, begun + self.probe.retry_in)
+            self._wake.clear()
+            left = due - self._clock()
+            if left <= 0:
+                break
+            try:
+                await asyncio.wait_for(self._wake.wait(), left)
+            except asyncio.TimeoutError:
+                break
+        self._poked = False
+
+    def _adapted(self, interval: float) -> float:
+        if self._latency <= _SLOW:
+            return interval
+        return max(interval, _SLOW_INTERVAL, _SLOW_FACTOR * self._latency)
+
+    def _aged(self, now: float) -> dict[str, dict[str, Reading]]:
+        failure = self.probe.failure
+        if self._read_at is None:
+            return {}
+        age = max(0.0, now - self._read_at)
+        stale = failure is not None or age > 3 * self._interval + 2 * self._latency
+        why = f"{self.label} has not answered for {age:.0f} s" + (f": {failure.message}" if failure else "")
+        return {
+            key: {name: self._age(reading, age, why if stale else None) for name, reading in named.items()}
+            for key, named in self._readings.items()
+        }
+
+    @staticmethod
+    def _age(reading: Reading, age: float, stale: str | None) -> Reading:
+        total = age + (reading.age_seconds or 0.0)
+        if stale is None or reading.status is not ReadingStatus.OK:
+            return replace(reading, age_seconds=total)
+        return Reading(ReadingStatus.STALE, reason=stale, source=reading.source, age_seconds=total)

@@ -1,0 +1,234 @@
+"""Samples every source at its own pace and joins what they say into inventories.
+
+Each source has a task of its own: inventory first, then two reads 150 ms apart so that rates exist at once, then a read
+a second while somebody watches or a run is live, one in ten seconds otherwise. A source that is slow is asked less often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from accel_tui.devices.merge import CORE_READINGS, join_devices, join_holders, join_readings
+from accel_tui.devices.poller import Poller
+from accel_tui.devices.probes import Deadlines, Probe
+from accel_tui.devices.registry import SourceEntry, sources
+from accel_tui.model.devices import Device, DeviceView, Holder, Inventory, Reading, ReadingStatus, ReservedBy
+from accel_tui.model.times import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accel_tui.devices.history import Sample
+    from accel_tui.devices.merge import Layer
+    from accel_tui.model.places import Places
+
+WATCHED_INTERVAL = 1.0
+IDLE_INTERVAL = 10.0
+_FRESH_SECONDS = 1.5
+_FRESH_WAIT = 1.0
+_COLLAPSE_SECONDS = 0.05
+
+
+class Sampler:
+    """The devices of this host as they are now. Lives on one event loop; all methods are called from it.
+
+    `reserved_by(key)` and `run_of(pid)` are supplied by the supervisor and must not block; `busy()` says whether a run is
+    live; `record` takes batches of numbers and must not block either (`History.append`).
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        *,
+        entries: Sequence[SourceEntry] | None = None,
+        environment: Mapping[str, str] | None = None,
+        deadlines: Deadlines | None = None,
+        reserved_by: Callable[[str], ReservedBy | None] = lambda _key: None,
+        run_of: Callable[[int], str | None] = lambda _pid: None,
+        busy: Callable[[], bool] = lambda: False,
+        record: Callable[[Sequence[Sample]], None] = lambda _samples: None,
+        host: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        listed, self._problems = sources(places) if entries is None else (tuple(entries), ())
+        self._reserved_by, self._run_of, self._busy, self._record = reserved_by, run_of, busy, record
+        self._host = host or socket.gethostname()
+        self._clock, self._wall = clock, wall
+        self._watchers = 0
+        self._subscriptions: set[Subscription] = set()
+        self._recorded: set[tuple[str, str]] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+        probes = [Probe(e, places, environment=environment, deadlines=deadlines, clock=clock) for e in listed]
+        self._pollers = [Poller(probe, self._interval, self._sampled, clock) for probe in probes]
+
+    async def start(self) -> None:
+        """Start sampling; returns at once."""
+        self._tasks = [asyncio.create_task(poller.run(), name=poller.label) for poller in self._pollers]
+
+    async def stop(self) -> None:
+        """End the sampling and the probe processes."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(poller.probe.close() for poller in self._pollers))
+        for subscription in list(self._subscriptions):
+            subscription.close()
+
+    async def inventory(self, wait: float = 2.5) -> Inventory:
+        """The devices with readings that are at most about a second old where the sources allow it.
+
+        Waits for the first complete sample of every source, at most `wait` seconds; after that a source that is not
+        sampled every second is asked again first, for at most one second.
+        """
+        first = [poller.complete.wait() for poller in self._pollers if not poller.complete.is_set()]
+        if first:
+            await _all_within(first, wait)
+        else:
+            old = [p for p in self._pollers if p.reads and not p.probe.failure and p.sample_age() > _FRESH_SECONDS]
+            await _all_within([poller.refreshed() for poller in old], min(wait, _FRESH_WAIT))
+        return self.snapshot()
+
+    def snapshot(self) -> Inventory:
+        """The devices as they are known at this moment, without waiting."""
+        now = self._clock()
+        layers = [poller.layer(now) for poller in self._pollers]
+        devices, silent = join_devices(layers)
+        views = tuple(
+            DeviceView(
+                device,
+                readings=self._complete(device, join_readings(device.key, layers)),
+                holders=tuple(self._ours(holder) for holder in join_holders(device.key, layers)),
+                reserved_by=self._reserved_by(device.key),
+            )
+            for device in devices
+        )
+        problems = [*self._problems, *(p for poller in self._pollers for p in poller.problems()), *silent]
+        return Inventory(self._host, time_text(self._wall()), views, tuple(dict.fromkeys(problems)))
+
+    def subscribe(self, *, watch: bool = True) -> Subscription:
+        """Changes from now on. While one that watches is open, sources are sampled every second."""
+        subscription = Subscription(self, watch=watch)
+        self._subscriptions.add(subscription)
+        if watch:
+            self._watch(+1)
+        return subscription
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Sample every second as long as this is open."""
+        self._watch(+1)
+        try:
+            yield
+        finally:
+            self._watch(-1)
+
+    def changed(self) -> None:
+        """Tell subscribers that something beside the samples changed, such as a reservation, and adapt the pace."""
+        for subscription in self._subscriptions:
+            subscription.notify()
+        for poller in self._pollers:
+            poller.pace()
+
+    def retry(self) -> None:
+        """Ask failed sources again now instead of after their back-off."""
+        for poller in self._pollers:
+            poller.probe.retry_now()
+            poller.poke()
+
+    @property
+    def probe_pids(self) -> dict[str, int | None]:
+        """The probe process of each source, for `doctor` and tests."""
+        return {poller.label: poller.probe.pid for poller in self._pollers}
+
+    def forget(self, subscription: Subscription) -> None:
+        """Called by a subscription that was closed."""
+        if subscription in self._subscriptions:
+            self._subscriptions.discard(subscription)
+            if subscription.watch:
+                self._watch(-1)
+
+    def _watch(self, change: int) -> None:
+        self._watchers += change
+        for poller in self._pollers:
+            poller.pace()
+
+    def _interval(self) -> float:
+        return WATCHED_INTERVAL if self._watchers or self._busy() else IDLE_INTERVAL
+
+    def _sampled(self, layer: Layer | None) -> None:
+        """A source answered or failed; `layer` carries new readings."""
+        if layer is not None:
+            self._record(self._samples(layer))
+        for subscription in self._subscriptions:
+            subscription.notify()
+
+    def _samples(self, layer: Layer) -> list[Sample]:
+        """The numbers of a layer, and one empty value where a reading that was recorded has none any more: a gap."""
+        now, batch = self._wall(), []
+        for key, named in layer.readings.items():
+            for name, reading in named.items():
+                number = reading.value if reading.status is ReadingStatus.OK else None
+                if isinstance(number, int | float):
+                    self._recorded.add((key, name))
+                    batch.append((key, name, now, float(number)))
+                elif (key, name) in self._recorded:
+                    self._recorded.discard((key, name))
+                    batch.append((key, name, now, None))
+        return batch
+
+    def _complete(self, device: Device, readings: dict[str, Reading]) -> dict[str, Reading]:
+        """With the core readings as `pending` or `failed` while a source of them has not answered yet."""
+        for poller in self._pollers:
+            placeholder = poller.placeholder() if poller.probe.entry.vendor in (device.vendor, "demo") else None
+            for name in CORE_READINGS if placeholder is not None else ():
+                readings.setdefault(name, placeholder)
+        return readings
+
+    def _ours(self, holder: Holder) -> Holder:
+        return replace(holder, run=holder.run or self._run_of(holder.pid))
+
+
+class Subscription:
+    """A view on the sampler's changes; a burst collapses to its newest state. An async iterator of inventories."""
+
+    def __init__(self, sampler: Sampler, *, watch: bool) -> None:
+        self.watch = watch
+        self._sampler = sampler
+        self._event = asyncio.Event()
+        self._closed = False
+
+    def notify(self) -> None:
+        self._event.set()
+
+    async def wait(self) -> bool:
+        """Wait for a change, without making an inventory of it; False when closed."""
+        await self._event.wait()
+        if not self._closed:
+            await asyncio.sleep(_COLLAPSE_SECONDS)
+            self._event.clear()
+        return not self._closed
+
+    async def __aiter__(self) -> AsyncIterator[Inventory]:
+        while await self.wait():
+            yield self._sampler.snapshot()
+
+    def close(self) -> None:
+        """End the iteration and stop watching."""
+        self._closed = True
+        self._event.set()
+        self._sampler.forget(self)
+
+
+async def _all_within(waits: Sequence[object], seconds: float) -> None:
+    tasks = [asyncio.ensure_future(wait) for wait in waits]  # type: ignore[arg-type]
+    if tasks:
+        _, late = await asyncio.wait(tasks, timeout=seconds)
+        for task in late:
+            task.cancel()
