@@ -34,6 +34,11 @@ CREATE TABLE IF NOT EXISTS series (id INTEGER PRIMARY KEY, device TEXT NOT NULL,
 CREATE TABLE IF NOT EXISTS samples (series INTEGER NOT NULL, width INTEGER NOT NULL, time REAL NOT NULL,
                                     value REAL, low REAL, high REAL, PRIMARY KEY (series, width, time)) WITHOUT ROWID;
 """
+_WIDEN = """
+INSERT OR REPLACE INTO samples
+SELECT series, :wider, CAST(time / :wider AS INTEGER) * :wider AS bucket, AVG(value), MIN(low), MAX(high)
+FROM samples WHERE series = :series AND width = :width AND time < :before GROUP BY bucket
+"""
 _FLUSH_SECONDS = 2.0
 _RETRY_SECONDS = 10.0
 _THIN_SECONDS = 300.0
@@ -131,7 +136,8 @@ class History:
             return default
         for attempt in range(2):
             try:
-                with self._connected() as connection, connection:
+                connection = self._connected()
+                with connection:
                     result = action(connection)
             except sqlite3.OperationalError as error:  # full, read-only, locked, no folder: it may pass
                 self._pause(error)
@@ -148,16 +154,14 @@ class History:
                 return result
         return default
 
-    @contextlib.contextmanager
-    def _connected(self) -> object:  # type: ignore[misc]
+    def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
             connection = sqlite3.connect(
                 self._path, timeout=0, isolation_level="IMMEDIATE", check_same_thread=False, cached_statements=32
             )
             try:
-                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-                connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
-                connection.execute("PRAGMA journal_mode=WAL")
+                for pragma in ("locking_mode=EXCLUSIVE", "auto_vacuum=INCREMENTAL", "journal_mode=WAL"):
+                    connection.execute(f"PRAGMA {pragma}")
                 connection.execute("PRAGMA synchronous=NORMAL")
                 connection.executescript(_SCHEMA)
             except BaseException:
@@ -165,7 +169,7 @@ class History:
                 raise
             self._connection = connection
             self._series.clear()
-        yield self._connection
+        return self._connection
 
     def _write(self, connection: sqlite3.Connection, batch: Sequence[Sample]) -> bool:
         rows = [(self._number(connection, s[0], s[1]), s[2], s[3], s[3], s[3]) for s in batch]
@@ -188,15 +192,11 @@ class History:
             # Whole points of the wider tier only: a half one would be overwritten by its other half.
             cutoff = now - age if wider is None else (now - age) // wider * wider
             for number in series:
-                old = (number, width, cutoff)
                 if wider is not None:
-                    connection.execute(
-                        f"INSERT OR REPLACE INTO samples SELECT series, {wider}, CAST(time / {wider} AS INTEGER) * {wider}"  # noqa: S608 - own integers
-                        ", AVG(value), MIN(low), MAX(high) FROM samples WHERE series = ? AND width = ? AND time < ?"
-                        " GROUP BY 3",
-                        old,
-                    )
-                connection.execute("DELETE FROM samples WHERE series = ? AND width = ? AND time < ?", old)
+                    connection.execute(_WIDEN, {"width": width, "wider": wider, "series": number, "before": cutoff})
+                connection.execute(
+                    "DELETE FROM samples WHERE series = ? AND width = ? AND time < ?", (number, width, cutoff)
+                )
         self._bound(connection, series)
 
     def _bound(self, connection: sqlite3.Connection, series: Sequence[int]) -> None:
@@ -221,7 +221,9 @@ class History:
             None,
             "history-locked" if locked else "history-paused",
             f"Readings are not recorded now: {self._path}: {error}.",
-            "Another process has the file open." if locked else "Free space on that disk; the recording goes on by itself.",
+            "Another process has the file open."
+            if locked
+            else "Free space on that disk; the recording goes on by itself.",
         )
         self._series.clear()
 
@@ -236,7 +238,9 @@ class History:
             self._pause(rename_error)
             return False
         message = f"The history was damaged ({error}) and has been set aside as {aside.name}; a new one was begun."
-        self._aside = Problem(None, "history-damaged", message, "Runs are not affected; delete that file when you like.")
+        self._aside = Problem(
+            None, "history-damaged", message, "Runs are not affected; delete that file when you like."
+        )
         return True
 
     def _disconnect(self) -> None:

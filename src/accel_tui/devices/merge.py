@@ -7,7 +7,7 @@ alone sees is listed with a problem that names the silent ones. Of each reading 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, ReadingStatus
 
@@ -71,16 +71,14 @@ def join_holders(key: str, layers: Iterable[Layer]) -> tuple[Holder, ...]:
     for layer in layers:
         for holder in layer.holders.get(key, ()):
             other = known.get(holder.pid, holder)
-            known[holder.pid] = replace(
-                other, user=other.user or holder.user, command=other.command or holder.command
-            )
+            known[holder.pid] = replace(other, user=other.user or holder.user, command=other.command or holder.command)
     return tuple(sorted(known.values(), key=lambda holder: holder.pid))
 
 
 def _join(found: Sequence[Device]) -> Device:
     """One device out of several sightings: the first layer's facts, completed by the others."""
     first, rest = found[0], found[1:]
-    missing = {
+    missing: dict[str, Any] = {
         name: next((getattr(d, name) for d in rest if getattr(d, name) is not None), None)
         for name in _FILLED
         if getattr(first, name) is None

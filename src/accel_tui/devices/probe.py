@@ -35,7 +35,7 @@ def main() -> None:
 def _serve(requests: IO[str], answers: IO[str]) -> None:
     try:
         source = _open(json.loads(requests.readline()))
-    except BaseException as error:  # noqa: BLE001 - process border: whatever a vendor module raises is told to the parent
+    except BaseException as error:  # process border: whatever a vendor module raises is told
         _send(answers, {"broken": _words(error)})
         return
     _send(answers, {"ready": True})
@@ -72,7 +72,7 @@ def _open(hello: dict[str, Any]) -> Source:
 def _answer(source: Source, question: str) -> dict[str, Any]:
     try:
         return ask(source, question)
-    except Exception as error:  # noqa: BLE001 - process border: one call that fails must not end the source
+    except Exception as error:  # process border: one call that fails must not end the source
         return {"error": _words(error)}
 
 

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from accel_tui.devices.provider import Answer, decode
 
@@ -159,9 +159,7 @@ class Probe:
     async def _line(self, process: _Process, request: dict[str, Any], deadline: float, what: str) -> dict[str, Any]:
         try:
             line = await asyncio.wait_for(process.exchange(json.dumps(request)), deadline)
-            reply = json.loads(line)
-            if not isinstance(reply, dict):
-                raise ValueError("not an object")
+            reply = _object(line)
         except asyncio.TimeoutError:
             stuck = await self._end()
             words = f"{what} did not finish within {deadline:g} s"
@@ -208,6 +206,17 @@ class Probe:
         return f"its process {process.popen.pid} was killed and is still in the kernel ({process.kernel_state()})"
 
 
+def _present(*streams: IO[bytes] | None) -> tuple[IO[bytes], ...]:
+    return tuple(stream for stream in streams if stream is not None)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    reply = json.loads(line)
+    if not isinstance(reply, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - one kind of error for everything that cannot be read
+    return reply
+
+
 class _Process:
     """A started probe process with its pipes, read on the event loop.
 
@@ -234,8 +243,7 @@ class _Process:
             )
         except OSError as error:
             raise ProbeError("broken", f"its process cannot be started: {error}") from error
-        assert self.popen.stdin and self.popen.stdout and self.popen.stderr
-        self._stdin, self._stdout, self._stderr = self.popen.stdin, self.popen.stdout, self.popen.stderr
+        self._stdin, self._stdout, self._stderr = _present(self.popen.stdin, self.popen.stdout, self.popen.stderr)
         for stream in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(stream.fileno(), False)
         self._loop.add_reader(self._stdout.fileno(), self._on_output)
@@ -324,7 +332,7 @@ class _Process:
         self._errors = (self._errors + chunk)[-2000:]
 
     @staticmethod
-    def _read(stream: Any) -> bytes | None:
+    def _read(stream: IO[bytes]) -> bytes | None:
         try:
             return os.read(stream.fileno(), 1 << 16)
         except (BlockingIOError, InterruptedError):

@@ -99,9 +99,7 @@ def decode(document: Mapping[str, Any]) -> Answer:
                 key: {name: _unpack(name, packed) for name, packed in named.items() if name in _NAMES}
                 for key, named in document.get("readings", {}).items()
             },
-            holders={
-                key: tuple(_holder(item) for item in held) for key, held in document.get("holders", {}).items()
-            },
+            holders={key: tuple(_holder(item) for item in held) for key, held in document.get("holders", {}).items()},
         )
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise ValueError(f"not an answer of a source: {type(error).__name__}: {error}") from error

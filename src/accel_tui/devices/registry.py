@@ -51,17 +51,28 @@ DEMO = SourceEntry("demo", "simulated", "accel_tui.vendors.demo.probe")
 
 
 def sources(places: Places) -> tuple[tuple[SourceEntry, ...], tuple[Problem, ...]]:
-    """The sources to start for these places, built-in ones first, and a problem for each that cannot be registered."""
+    """The sources to start for these places, built-in ones first, and a problem for each that cannot be registered.
+
+    Raises:
+        UsageError: `places.demo` names no simulated server.
+    """
     if places.demo is not None:
+        from accel_tui.vendors.demo import check_demo
+
+        check_demo(places.demo)
         return (DEMO,), ()
     found, problems = list(BUILT_IN), []
     taken = {entry.label for entry in found}
     for point in importlib.metadata.entry_points(group=GROUP):
         entry = _outside(point)
         if entry is None or entry.label in taken:
-            why = "has the name of another one" if entry else "is not of the form VENDOR.SOURCE = module:function [gives]"
+            why = (
+                "has the name of another one" if entry else "is not of the form VENDOR.SOURCE = module:function [gives]"
+            )
             problems.append(
-                Problem(None, "source-broken", f"The device source {point.name!r} ({point.value}) is skipped: it {why}.")
+                Problem(
+                    None, "source-broken", f"The device source {point.name!r} ({point.value}) is skipped: it {why}."
+                )
             )
             continue
         taken.add(entry.label)

@@ -1,7 +1,8 @@
 """Samples every source at its own pace and joins what they say into inventories.
 
 Each source has a task of its own: inventory first, then two reads 150 ms apart so that rates exist at once, then a read
-a second while somebody watches or a run is live, one in ten seconds otherwise. A source that is slow is asked less often.
+a second while somebody watches or a run is live, one in ten seconds otherwise.
+A source that is slow is asked less often.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accel_tui.devices.merge import CORE_READINGS, join_devices, join_holders, join_readings
 from accel_tui.devices.poller import Poller
@@ -38,8 +39,8 @@ _COLLAPSE_SECONDS = 0.05
 class Sampler:
     """The devices of this host as they are now. Lives on one event loop; all methods are called from it.
 
-    `reserved_by(key)` and `run_of(pid)` are supplied by the supervisor and must not block; `busy()` says whether a run is
-    live; `record` takes batches of numbers and must not block either (`History.append`).
+    `reserved_by(key)` and `run_of(pid)` are supplied by the supervisor and must not block; `busy()` says whether a run
+    is live; `record` takes batches of numbers and must not block either (`History.append`).
     """
 
     def __init__(
@@ -87,9 +88,9 @@ class Sampler:
         Waits for the first complete sample of every source, at most `wait` seconds; after that a source that is not
         sampled every second is asked again first, for at most one second.
         """
-        first = [poller.complete.wait() for poller in self._pollers if not poller.complete.is_set()]
-        if first:
-            await _all_within(first, wait)
+        late = [poller for poller in self._pollers if not poller.complete.is_set()]
+        if late:
+            await _all_within([poller.complete.wait() for poller in late], wait)
         else:
             old = [p for p in self._pollers if p.reads and not p.probe.failure and p.sample_age() > _FRESH_SECONDS]
             await _all_within([poller.refreshed() for poller in old], min(wait, _FRESH_WAIT))
@@ -171,7 +172,8 @@ class Sampler:
 
     def _samples(self, layer: Layer) -> list[Sample]:
         """The numbers of a layer, and one empty value where a reading that was recorded has none any more: a gap."""
-        now, batch = self._wall(), []
+        now = self._wall()
+        batch: list[Sample] = []
         for key, named in layer.readings.items():
             for name, reading in named.items():
                 number = reading.value if reading.status is ReadingStatus.OK else None
@@ -187,8 +189,8 @@ class Sampler:
         """With the core readings as `pending` or `failed` while a source of them has not answered yet."""
         for poller in self._pollers:
             placeholder = poller.placeholder() if poller.probe.entry.vendor in (device.vendor, "demo") else None
-            for name in CORE_READINGS if placeholder is not None else ():
-                readings.setdefault(name, placeholder)
+            if placeholder is not None:
+                readings = {**dict.fromkeys(CORE_READINGS, placeholder), **readings}
         return readings
 
     def _ours(self, holder: Holder) -> Holder:
@@ -226,8 +228,8 @@ class Subscription:
         self._sampler.forget(self)
 
 
-async def _all_within(waits: Sequence[object], seconds: float) -> None:
-    tasks = [asyncio.ensure_future(wait) for wait in waits]  # type: ignore[arg-type]
+async def _all_within(waits: Sequence[Coroutine[Any, Any, object]], seconds: float) -> None:
+    tasks = [asyncio.create_task(wait) for wait in waits]
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=seconds)
         for task in late:

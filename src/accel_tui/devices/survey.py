@@ -29,7 +29,11 @@ def survey(
 ) -> Inventory:
     """The inventory with first readings, after at most `seconds`; what did not answer by then is a problem.
 
-    Blocks; must not be called on an event loop. Starts the probe processes and ends them again. Reservations are not in it.
+    Blocks; must not be called on an event loop. Starts the probe processes and ends them again.
+    Reservations are not in it.
+
+    Raises:
+        UsageError: `demo` names no simulated server.
     """
     return asyncio.run(_survey(Places.of(settings, demo), environment, entries, seconds))
 

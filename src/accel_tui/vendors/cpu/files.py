@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 
-@dataclass(frozen=True)
-class Unreadable(Exception):  # noqa: N818 - says what is so, and is caught where it is raised
-    """A file without a value: `denied` tells a missing right from a missing file."""
+class Unreadable(Exception):  # noqa: N818 - says what is so
+    """A file without a value; `denied` tells a missing right from a missing file."""
 
-    path: str
-    denied: bool
-    reason: str
+    def __init__(self, path: Path, reason: str, *, denied: bool = False) -> None:
+        super().__init__(reason)
+        self.path, self.reason, self.denied = path, reason, denied
 
 
 def text(path: Path) -> str:
@@ -24,11 +22,11 @@ def text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except PermissionError:
-        raise Unreadable(str(path), denied=True, reason=f"{path} may not be read by this account") from None
+        raise Unreadable(path, f"{path} may not be read by this account", denied=True) from None
     except (FileNotFoundError, NotADirectoryError):
-        raise Unreadable(str(path), denied=False, reason=f"{path} does not exist") from None
+        raise Unreadable(path, f"{path} does not exist") from None
     except OSError as error:
-        raise Unreadable(str(path), denied=False, reason=f"{path}: {error.strerror or error}") from None
+        raise Unreadable(path, f"{path}: {error.strerror or error}") from None
 
 
 def number(path: Path) -> int:
@@ -41,7 +39,7 @@ def number(path: Path) -> int:
     try:
         return int(content)
     except ValueError:
-        raise Unreadable(str(path), denied=False, reason=f"{path} holds {content[:40]!r}, not a number") from None
+        raise Unreadable(path, f"{path} holds {content[:40]!r}, not a number") from None
 
 
 def number_or_none(path: Path) -> int | None:

@@ -33,28 +33,33 @@ def activity(card: Card, moment: float) -> float:
     """Utilization from 0 to 1: waves of three lengths about the card's load; an idle card stays at 0."""
     if card.load <= 0:
         return 0.0
+    swing = min(card.load, 1 - card.load) * 0.8
+    return min(1.0, max(0.0, card.load + swing * _wave(card, moment)))
+
+
+def _wave(card: Card, moment: float) -> float:
+    """Between -1 and 1; each card has its own."""
     phase = zlib.crc32(card.device.key.encode()) / 2**32 * math.tau
-    wave = (
+    return (
         0.5 * math.sin(math.tau * moment / 97 + phase)
         + 0.3 * math.sin(math.tau * moment / 23 + 2 * phase)
         + 0.2 * math.sin(math.tau * moment / 7 + 3 * phase)
     )
-    return min(1.0, max(0.0, card.load + wave * min(card.load, 1 - card.load) * 0.8))
 
 
 def _accelerator(card: Card, moment: float) -> dict[str, float | str]:
-    model, busy = card.model, activity(card, moment)
-    watts = model.idle_watts + busy * (model.top_watts - model.idle_watts)
+    model, busy, wave = card.model, activity(card, moment), _wave(card, moment)
+    span = model.top_watts - model.idle_watts
     used = model.idle_memory_bytes if card.used_bytes is None else card.used_bytes
     values: dict[str, float | str] = {
         "utilization_percent": round(100 * busy, 1),
         "memory_used_bytes": int(used + busy * (1 << 28)),
         "memory_bandwidth_percent": round(62 * busy, 1),
-        "power_watts": round(watts, 1),
+        "power_watts": round(model.idle_watts * (1 + 0.01 * wave) + busy * span, 1),
         "power_limit_watts": model.limit_watts,
-        "energy_joules": round(model.idle_watts * (moment % 1e6), 0),
-        "temperature_celsius": round(37 + 28 * busy, 1),
-        "temperature_memory_celsius": round(41 + 30 * busy, 1),
+        "energy_joules": round((model.idle_watts + card.load * span) * (moment % 1e6)),
+        "temperature_celsius": round(37 + 28 * busy + wave, 1),
+        "temperature_memory_celsius": round(41 + 30 * busy + wave, 1),
         "clock_mhz": round(model.idle_mhz + (model.top_mhz - model.idle_mhz) * min(1.0, 2 * busy)),
         "throttle_reasons": "none",
         "ecc_corrected": zlib.crc32(card.device.key.encode()) % 3,

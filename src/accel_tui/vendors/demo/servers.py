@@ -54,7 +54,9 @@ class Card:
     """It stopped answering a while ago."""
 
 
-HL_325L = Model("gaudi", "hpu", "HL-325L", 128 * GIB, 672 << 20, 221, 780, 900, 1200, 1900, 5, "1.23.0-0a1b2c3", links=21)
+HL_325L = Model(
+    "gaudi", "hpu", "HL-325L", 128 * GIB, 672 << 20, 221, 780, 900, 1200, 1900, 5, "1.23.0-0a1b2c3", links=21
+)
 HL_225 = Model("gaudi", "hpu", "HL-225", 96 * GIB, 768 << 20, 91, 520, 600, 1100, 1650, 4, "1.23.0-0a1b2c3", links=21)
 B60 = Model("xpu", "xpu", "Intel(R) Arc(TM) Pro B60 Graphics", 24 * GIB, 96 << 20, 30, 190, 200, 400, 2400, 5, "6.17.0",
             fan_rpm=820)  # fmt: skip
@@ -115,7 +117,9 @@ def host() -> Card:
         "memory_host_bytes": HOST.memory_bytes,
         "memory_limited": False,
     }
-    device = Device("cpu", "cpu", "cpu", HOST.name, memory_total_bytes=HOST.memory_bytes, simulated=True, details=details)
+    device = Device(
+        "cpu", "cpu", "cpu", HOST.name, memory_total_bytes=HOST.memory_bytes, simulated=True, details=details
+    )
     return Card(device, HOST, load=0.12)
 
 
@@ -145,7 +149,12 @@ def gaudi(model: Model, module: int, index: int, address: str) -> Card:
 
 def xpu(model: Model, index: int, address: str, pci_id: str, numa: int = 0) -> Card:
     bus = address.split(":")[1]
-    details = {"node": f"dri/renderD{128 + index}", "pci_id": pci_id, "integrated": model.integrated, "tiles": model.tiles}
+    details = {
+        "node": f"dri/renderD{128 + index}",
+        "pci_id": pci_id,
+        "integrated": model.integrated,
+        "tiles": model.tiles,
+    }
     device = Device(
         key=f"pci:{address}",
         vendor="xpu",
