@@ -104,6 +104,11 @@ class History:
     def thin(self) -> None:
         """Join old points into wider ones, drop the oldest, and keep the file within its bound."""
         self.transact(self._thin, None)
+        self.transact(self._give_back, None)
+
+    def retry(self) -> None:
+        """Try again now after a pause instead of some seconds later."""
+        self._retry_at = 0.0
 
     def problems(self) -> tuple[Problem, ...]:
         """Why nothing is recorded now, and that a damaged file was set aside."""
@@ -211,7 +216,12 @@ class History:
                 break
             cutoff = oldest + max(1.0, (self._clock() - oldest) / 10)
             connection.executemany("DELETE FROM samples WHERE series = ? AND time < ?", [(n, cutoff) for n in series])
-        connection.execute("PRAGMA incremental_vacuum").fetchall()
+
+    @staticmethod
+    def _give_back(connection: sqlite3.Connection) -> None:
+        """Shorten the file by its free pages; outside a transaction, and through to the file itself."""
+        # As a script: `execute` makes one step of it, which frees a single page.
+        connection.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);")
 
     def _pause(self, error: Exception) -> None:
         """Try again later; a failed statement leaves an open file usable, a failed open leaves none."""

@@ -148,10 +148,12 @@ class Poller:
             left = due - self._clock()
             if left <= 0:
                 break
+            # Not `wait_for`: before Python 3.12 it can swallow the cancellation that ends us.
+            timer = asyncio.get_running_loop().call_later(left, self._wake.set)
             try:
-                await asyncio.wait_for(self._wake.wait(), left)
-            except asyncio.TimeoutError:
-                break
+                await self._wake.wait()
+            finally:
+                timer.cancel()
         self._poked = False
 
     def _adapted(self, interval: float) -> float:

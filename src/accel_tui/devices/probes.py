@@ -122,6 +122,8 @@ class Probe:
         """End the process; one that is stuck in the kernel is left to die."""
         if self._process is not None:
             await self._end()
+        elif self._ending is not None:
+            await self._let_go(self._ending)
 
     async def _alive(self) -> _Process:
         if self._ending is not None:
@@ -158,7 +160,7 @@ class Probe:
 
     async def _line(self, process: _Process, request: dict[str, Any], deadline: float, what: str) -> dict[str, Any]:
         try:
-            line = await asyncio.wait_for(process.exchange(json.dumps(request)), deadline)
+            line = await process.exchange(json.dumps(request), deadline)
             reply = _object(line)
         except asyncio.TimeoutError:
             stuck = await self._end()
@@ -185,13 +187,19 @@ class Probe:
         if process is None:
             return None
         process.kill()
-        end = self._clock() + _REAP_SECONDS
-        while not process.gone():
-            if self._clock() > end:
-                self._ending = process
-                return process
-            await asyncio.sleep(0.01)
+        self._ending = process  # also when we are cancelled while we wait
+        if not await self._let_go(process):
+            return process
+        self._ending = None
         return None
+
+    @staticmethod
+    async def _let_go(process: _Process) -> bool:
+        """Wait a moment for a killed process; whether the kernel let it go."""
+        end = time.monotonic() + _REAP_SECONDS
+        while not process.gone() and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        return process.gone()
 
     def _failed(self, error: ProbeError) -> None:
         self._failure = error
@@ -249,10 +257,11 @@ class _Process:
         self._loop.add_reader(self._stdout.fileno(), self._on_output)
         self._loop.add_reader(self._stderr.fileno(), self._on_error_output)
 
-    async def exchange(self, request: str) -> bytes:
+    async def exchange(self, request: str, deadline: float) -> bytes:
         """Send one line and wait for one.
 
         Raises:
+            asyncio.TimeoutError: none came within `deadline` seconds.
             EOFError: the process ended.
             ValueError: the answer is longer than any answer, or came unasked.
         """
@@ -260,18 +269,25 @@ class _Process:
             raise ValueError(f"output that nobody asked for: {bytes(self._buffer[:100])!r}")
         if self._ended:
             raise EOFError
-        self._waiting = self._loop.create_future()
         try:
             os.write(self._stdin.fileno(), request.encode() + b"\n")  # far below the size of a pipe
         except OSError:
             raise EOFError from None
-        return await self._waiting
+        waiting: asyncio.Future[bytes] = self._loop.create_future()
+        self._waiting = waiting
+        # Not `wait_for`: before Python 3.12 it can swallow a cancellation.
+        timer = self._loop.call_later(deadline, self._expire)
+        try:
+            return await waiting
+        finally:
+            timer.cancel()
 
     def kill(self) -> None:
         """SIGKILL to the process and what it started, and close our ends of the pipes."""
-        for stream in (self._stdout, self._stderr):
-            if not stream.closed:
-                self._loop.remove_reader(stream.fileno())
+        if not self._stderr.closed:
+            self._on_error_output()  # the words of a crash may come after the end of its output
+            self._loop.remove_reader(self._stdout.fileno())
+            self._loop.remove_reader(self._stderr.fileno())
         if self.popen.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.popen.pid, signal.SIGKILL)
@@ -299,6 +315,10 @@ class _Process:
         except OSError:
             return "state unknown"
         return f"state {stat.rpartition(')')[2].split()[0]}"
+
+    def _expire(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(asyncio.TimeoutError())
 
     def _on_output(self) -> None:
         chunk = self._read(self._stdout)

@@ -24,7 +24,7 @@ class Well:
     name = "well"
     vendor = "test"
     fault: Callable[[], None] = staticmethod(lambda: None)
-    keys = ("pci:0000:01:00.0",)
+    keys: tuple[str, ...] = ("pci:0000:01:00.0",)
 
     def __init__(self) -> None:
         self._reads = 0
@@ -64,6 +64,11 @@ def _chatter() -> None:
     print('{"id": 1, "devices": []}')
     os.write(1, b"loading\n" * 3)
     subprocess.run([sys.executable, "-I", "-c", "print(input() if False else 'child')"], check=True)
+
+
+def _abort() -> None:
+    os.write(2, b"driver: assertion failed\n")
+    os.kill(os.getpid(), signal.SIGABRT)
 
 
 def _raise() -> None:
@@ -135,7 +140,7 @@ class TwoCards(Well):
 
 
 def _unkillable() -> None:
-    """Leave a tracer on this process: once killed it cannot be reaped until the tracer ends, as if stuck in a driver."""
+    """Leave a tracer on this process: killed, it cannot be reaped until the tracer ends, as if stuck in a driver."""
     ctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)  # let any process trace this one
     code = (
         "import ctypes, os, sys, time\n"
@@ -162,9 +167,7 @@ raising = _faulty(_raise)
 hanging = _faulty(lambda: time.sleep(3600))
 slow = _faulty(lambda: time.sleep(0.4))
 exiting = _faulty(lambda: os._exit(7))
-aborting = _faulty(
-    lambda: (os.write(2, b"driver: assertion failed\n"), os.kill(os.getpid(), signal.SIGABRT))[0] and None
-)
+aborting = _faulty(_abort)
 flooding = _faulty(_flood)
 nonsense = _faulty(_nonsense)
 half = _faulty(_half)
