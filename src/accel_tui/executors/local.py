@@ -216,7 +216,7 @@ class KeeperPool:
                 process.wait()
             if isinstance(error, asyncio.TimeoutError):
                 raise KeeperError(f"{argv[0]} started no keeper within {seconds:g} s") from None
-            if isinstance(error, (OSError, ValueError, KeyError)):
+            if isinstance(error, (OSError, ValueError, KeyError, TypeError)):
                 raise KeeperError(f"{argv[0]} started no keeper: {error}") from None
             raise
 

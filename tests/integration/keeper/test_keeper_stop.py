@@ -8,6 +8,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from accel_tui.keeper import processes
 from accel_tui.keeper.stop import run_processes
 from support.keeping import KeptRun, MakeRun, python
@@ -126,6 +128,20 @@ def test_a_recycled_pid_in_the_events_is_not_signalled(make_run: MakeRun) -> Non
     run.ended()
     assert sorted(run.log().splitlines()[2:]) == [b"child TERM", b"main TERM"]
     assert bystander.log() == b"bystander up\n"
+
+
+@pytest.mark.parametrize("kind", ["missing", "fifo", "text", "deep"])
+def test_events_that_name_no_worker_do_not_hold_up_a_stop(make_run: MakeRun, kind: str) -> None:
+    run = make_run(python(PAIR, "main", "child"))
+    path = run.folder / "events" / "rank-0.jsonl"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind != "missing":
+        path.write_text("no JSON\n" if kind == "text" else "[" * 60000)
+    up(run, "main", "child", worker=True, save_seconds=300)
+    run.stop()
+    assert run.ended()["exit_code"] == 0
+    assert sorted(run.log().splitlines()[2:]) == [b"child TERM", b"main TERM"]
 
 
 def test_now_hastens_a_stop_that_is_under_way(make_run: MakeRun) -> None:
