@@ -18,7 +18,7 @@ from accel_tui.model.runs import Run, RunState
 from accel_tui.protocol import messages, paths, sse, version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     from accel_tui.config.settings import Settings
 
@@ -271,7 +271,7 @@ class Client:
         if not starting.wait_gone(self.state_dir):
             raise self._silent("the supervisor was asked to end and is still there")
 
-    def events(self) -> Iterator[sse.Event]:
+    def events(self) -> Generator[sse.Event, None, None]:
         """Events, beginning with `snapshot`; after a lost link it reconnects and a `snapshot` comes again.
 
         Raises:
@@ -305,7 +305,7 @@ def _document(status: int, raw: bytes) -> dict[str, Any]:
         document = messages.read_object(raw)
     except UsageError as error:
         raise SupervisorError(f"the supervisor's answer is broken: {error.message}") from None
-    if status >= 400:
+    if status >= 300:
         fault = document.get("error")
         raise error_from_json(fault if isinstance(fault, dict) else {"message": f"the supervisor answered {status}"})
     return document

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
+from accel_tui.model.errors import RunNotFoundError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -35,7 +37,13 @@ WAIT_LIMIT_SECONDS = 5.0
 
 
 def run(ref: str, action: str | None = None) -> str:
-    """`/runs/REF`, or `/runs/REF/ACTION` (`stop`, `hold`, `release`, `move`, `log`, `metrics`)."""
+    """`/runs/REF`, or `/runs/REF/ACTION` (`stop`, `hold`, `release`, `move`, `log`, `metrics`).
+
+    Raises:
+        RunNotFoundError: neither an id nor a name can look like that.
+    """
+    if not ref or "/" in ref or ref in (".", ".."):
+        raise RunNotFoundError(f"no run {ref[:200]!r}", remedy="`accel-tui runs --all` lists them")
     path = f"{RUNS}/{quote(ref, safe='')}"
     return path if action is None else f"{path}/{action}"
 

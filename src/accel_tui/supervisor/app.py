@@ -50,4 +50,6 @@ def make_app(service: Service) -> Starlette:
         status = error.status_code if isinstance(error, HTTPException) else 400
         return fault(UsageError(f"no such request: {request.method} {request.url.path[:200]}"), status)
 
-    return Starlette(routes=routes, exception_handlers={HTTPException: unknown})
+    app = Starlette(routes=routes, exception_handlers={HTTPException: unknown})
+    app.router.redirect_slashes = False
+    return app

@@ -115,7 +115,12 @@ def decide(
             places -= 1
             continue
         if choice is None:
-            waits[run.id] = _cards_reason(run, usable, owner, wanted)
+            claimed = sorted(run.pool & wanted.keys()) if run.take(free) is not None else []
+            waits[run.id] = (
+                f"{run.needs or 'its devices'}: {claimed[0]} is wanted by the earlier {wanted[claimed[0]]}"
+                if claimed
+                else _cards_reason(run, usable, owner)
+            )
         elif not slots_fit:
             waits[run.id] = _slots_reason(limits, slots_wanted_by, occupying)
         else:
@@ -127,15 +132,12 @@ def decide(
     return Decision(start, waits)
 
 
-def _cards_reason(run: Waiting, usable: frozenset[str], owner: Mapping[str, str], wanted: Mapping[str, str]) -> str:
+def _cards_reason(run: Waiting, usable: frozenset[str], owner: Mapping[str, str]) -> str:
     what = run.needs or "its devices"
     taken = sorted(run.pool & owner.keys())
     if taken:
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         return f"{what}: {taken[0]} is held by {owner[taken[0]]}{more}"
-    claimed = sorted(run.pool & wanted.keys())
-    if claimed:
-        return f"{what}: {claimed[0]} is wanted by the earlier {wanted[claimed[0]]}"
     missing = sorted(run.pool - usable)
     if missing:
         return f"{what}: {missing[0]} is not usable now"

@@ -19,7 +19,7 @@ from accel_tui.model.runs import Cause, RunState
 from accel_tui.protocol.paths import LOCK_NAME
 from accel_tui.supervisor import wants
 from accel_tui.supervisor.replies import write_report
-from accel_tui.supervisor.submitter import Where, refusal, unanswered
+from accel_tui.supervisor.submitter import Where, refusal
 
 if TYPE_CHECKING:
     from accel_tui.jobs.spec import Job
@@ -120,9 +120,7 @@ class Starter:
         locks = self._service.reservations.paths(entry.cards)
         run = planning.environment_for(plan, base, {})
         folders.write_environment(entry.id, {**environment, "run": run})
-        folders.write_script(
-            entry.id, shell.script(plan, base, entry.secret_names, folder=f"{plan.folder}/by-hand", complete=True)
-        )
+        folders.write_script(entry.id, shell.script(plan, base, entry.secret_names, complete=True))
         folders.write_plan(entry.id, plan)
         folders.write_state(entry.id, state="preparing", held=None)
         return _Ready(job, plan, locks, planning.secret_arguments(plan, entry.secret_arguments))
@@ -143,8 +141,9 @@ class Starter:
 
     def _judge(self, entry: Entry, plan: Plan) -> None:
         yes = bool(entry.spec["yes"]) or entry.answered
-        open_ones = unanswered(plan.checks, yes=yes, overrides=entry.spec["overrides"])
-        refused = unanswered(plan.checks, yes=True, overrides=entry.spec["overrides"])
+        overrides = tuple(entry.spec["overrides"])
+        open_ones = job_checks.unanswered(plan.checks, yes=yes, overrides=overrides)
+        refused = job_checks.unanswered(plan.checks, yes=True, overrides=overrides)
         if refused:
             raise refusal(refused, plan.checks)
         if open_ones:

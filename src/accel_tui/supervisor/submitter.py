@@ -19,7 +19,7 @@ from accel_tui.supervisor import wants
 from accel_tui.supervisor.book import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from accel_tui.jobs.spec import Job
     from accel_tui.model.devices import Inventory
@@ -191,7 +191,7 @@ class Submitter:
 
     def _judge(self, prepared: Prepared, submission: Submission) -> None:
         plan = prepared.plan
-        open_ones = unanswered(plan.checks, yes=submission.yes, overrides=submission.overrides)
+        open_ones = job_checks.unanswered(plan.checks, yes=submission.yes, overrides=submission.overrides)
         if not plan.verified and plan.waiting_for is None:
             raise DeviceAbsentError(f"{submission.select!r} names a device that is not on this host")
         if not plan.verified:
@@ -200,17 +200,7 @@ class Submitter:
             raise refusal(open_ones, plan.checks)
 
 
-def unanswered(checks: Iterable[Check], *, yes: bool, overrides: Iterable[str]) -> list[Check]:
-    """Refusals that are not overridden and questions that are not answered."""
-    waived = set(overrides)
-    return [
-        check
-        for check in checks
-        if check.id not in waived and (check.level is CheckLevel.REFUSAL or (check.level is CheckLevel.ASK and not yes))
-    ]
-
-
-def refusal(open_ones: list[Check], checks: Iterable[Check]) -> CheckRefusedError:
+def refusal(open_ones: Sequence[Check], checks: Iterable[Check]) -> CheckRefusedError:
     """The exception for these findings; refusals speak first."""
     first = min(open_ones, key=lambda check: check.level is not CheckLevel.REFUSAL)
     more = f" (and {len(open_ones) - 1} more)" if len(open_ones) > 1 else ""

@@ -5,9 +5,11 @@ A whole card that has tiles stands for itself and all of its tiles, so that card
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from accel_tui.jobs import selectors
+from accel_tui.model.devices import DeviceState
 from accel_tui.supervisor.queue import Waiting
 
 if TYPE_CHECKING:
@@ -75,11 +77,16 @@ def want(entry: Entry, inventory: Callable[[], Inventory], after: str | None) ->
 
 
 def enough(select: str, inventory: Inventory) -> bool:
-    """Whether the host could ever satisfy an `auto` selector, with every device free."""
+    """Whether the host could ever satisfy an `auto` selector, with every device free and in order."""
     selector = selectors.parse(select)
     if not selector.auto:
         return True
-    return selectors.resolve(selector, inventory, lambda _: True).waiting_for is None
+    views = [
+        dataclasses.replace(view, device=dataclasses.replace(view.device, state=DeviceState.OPERATIONAL))
+        for view in inventory.devices
+    ]
+    at_best = dataclasses.replace(inventory, devices=tuple(views))
+    return selectors.resolve(selector, at_best, lambda _: True).waiting_for is None
 
 
 def _pool(selector: selectors.Selector, inventory: Inventory) -> frozenset[str]:

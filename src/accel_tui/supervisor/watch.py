@@ -13,8 +13,6 @@ from accel_tui.keeper import processes
 from accel_tui.model.runs import Cause, RunState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from accel_tui.model.runs import Run
     from accel_tui.supervisor.book import Entry
     from accel_tui.supervisor.service import Service
@@ -22,6 +20,13 @@ if TYPE_CHECKING:
 PROGRESS_SECONDS = 0.5
 TAG_SECONDS = 1.0
 """How often the processes of a run without a keeper are looked for, once its main process is gone."""
+
+
+def _pair(value: object) -> tuple[int, int] | None:
+    """Pid and start time as state files hold them."""
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(part, int) for part in value):
+        return value[0], value[1]
+    return None
 
 
 class Watch:
@@ -51,17 +56,15 @@ class Watch:
     async def follow(self, entry: Entry) -> None:
         """Watch a run that has been started, by this supervisor or by one before it."""
         state = await asyncio.to_thread(self._service.folders.state, entry.id)
-        for who in ("keeper", "main"):
-            pair = state.get(who)
-            if isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, int) for part in pair):
-                if who == "keeper":
-                    self._keepers[entry.id] = (pair[0], pair[1])
-                if self._on_end(entry.id, pair[0], pair[1], lambda: self._spawn(self._look(entry))):
-                    return
-        self._spawn(self._look(entry))
+        keeper = _pair(state.get("keeper"))
+        if keeper is not None:
+            self._keepers[entry.id] = keeper
+        if keeper is None or not self._on_end(entry, keeper):
+            self._spawn(self._look(entry))
 
-    def _on_end(self, identifier: str, pid: int, start: int, call: Callable[[], None]) -> bool:
-        """Call when that very process ends; False when it is gone already."""
+    def _on_end(self, entry: Entry, who: tuple[int, int]) -> bool:
+        """Look at the run when that very process ends; False when it is gone already."""
+        pid, start = who
         try:
             pidfd = os.pidfd_open(pid)
         except OSError:
@@ -72,10 +75,10 @@ class Watch:
         loop = asyncio.get_running_loop()
 
         def ended() -> None:
-            self._close(identifier)
-            call()
+            self._close(entry.id)
+            self._spawn(self._look(entry))
 
-        self._pidfds[identifier] = pidfd
+        self._pidfds[entry.id] = pidfd
         loop.add_reader(pidfd, ended)
         return True
 
@@ -92,10 +95,8 @@ class Watch:
         while run.state is not RunState.FINISHED:
             self._service.book.update(entry, run)
             state = await asyncio.to_thread(folders.state, entry.id)
-            main = state.get("main")
-            if isinstance(main, list) and self._on_end(
-                entry.id, main[0], main[1], lambda: self._spawn(self._look(entry))
-            ):
+            main = _pair(state.get("main"))
+            if main is not None and self._on_end(entry, main):
                 return
             await asyncio.sleep(TAG_SECONDS)
             run = await asyncio.to_thread(folders.read_run, entry.id)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accel_tui.model.errors import UsageError
+from accel_tui.model.errors import RunNotFoundError, UsageError
 from accel_tui.protocol import messages, paths, sse, version
 
 SUBMISSION: dict[str, Any] = {"job": {"kind": "command"}, "select": "none", "base": {"A": "b"}, "cwd": "/tmp"}
@@ -103,7 +103,10 @@ def test_the_protocol_is_understood_by_its_major_number() -> None:
 
 
 def test_a_reference_cannot_leave_its_place_in_a_path() -> None:
-    assert paths.run("../devices?x#y", "stop") == "/runs/..%2Fdevices%3Fx%23y/stop"
+    assert paths.run("devices?x#y", "stop") == "/runs/devices%3Fx%23y/stop"
+    for ref in ("", ".", "..", "../devices"):
+        with pytest.raises(RunNotFoundError):
+            paths.run(ref)
     assert paths.with_query("/runs", {"all": True, "state": None, "name": "a b&c"}) == "/runs?all=1&name=a+b%26c"
 
 
