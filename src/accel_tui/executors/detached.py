@@ -162,5 +162,8 @@ def _answer(pipe: IO[bytes], seconds: float) -> dict[str, Any] | None:
         if not part:
             return None
         data += part
-    document: dict[str, Any] = json.loads(data)
-    return document
+    try:
+        document = json.loads(data)
+    except ValueError:  # not ours: a word of whatever stands in front
+        return None
+    return document if isinstance(document, dict) else None

@@ -136,7 +136,7 @@ class KeeperPool:
             raise KeeperError(f"keeper {keeper.pid} {reason}") from None
         finally:
             keeper.let_go()
-            self._refill()
+            self.refill()
         return document
 
     async def close(self) -> None:
@@ -157,7 +157,8 @@ class KeeperPool:
             keeper.let_go()
         return await self._spawn()
 
-    def _refill(self) -> None:
+    def refill(self) -> None:
+        """Begin to start the spare keepers that are missing; a failure shows at the next start."""
         if not self._closed and (self._filling is None or self._filling.done()):
             self._filling = asyncio.get_running_loop().create_task(self._fill_quietly())
 
@@ -215,7 +216,7 @@ class KeeperPool:
                 process.wait()
             if isinstance(error, asyncio.TimeoutError):
                 raise KeeperError(f"{argv[0]} started no keeper within {seconds:g} s") from None
-            if isinstance(error, (OSError, ValueError, KeyError)):
+            if isinstance(error, (OSError, ValueError, KeyError, TypeError)):
                 raise KeeperError(f"{argv[0]} started no keeper: {error}") from None
             raise
 

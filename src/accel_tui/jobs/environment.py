@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
+import re
 from typing import TYPE_CHECKING
 
 from accel_tui.jobs.paths import is_hub_name
@@ -27,7 +29,7 @@ RANK_VARIABLES = (
     "MPI_LOCAL*", "MV2_*", "CCL_LOCAL_*", "ACCEL_TUI_RUN", "ACCEL_TUI_RUN_FOLDER",
 )  # fmt: skip
 # What an outer launcher told its children to do; a job may set these for itself.
-_LAUNCHER_VARIABLES = ("ACCELERATE_*", "FSDP_*", "TORCH_ELASTIC_*")
+_LAUNCHER_VARIABLES = ("ACCELERATE_*", "FSDP_*", "TORCH_ELASTIC_*", "PET_*")
 
 _ALLOCATIONS = {
     "SLURM_JOB_ID": "Slurm",
@@ -45,13 +47,20 @@ def allocation(base: Mapping[str, str], devices: Iterable[Device] = ()) -> str |
     return "a container" if any(device.state.value == "not-yours" for device in devices) else None
 
 
+@functools.cache
 def device_variables() -> tuple[str, ...]:
     """Patterns of every variable that chooses devices, of all vendors."""
     return tuple(pattern for vendor in VENDORS.values() for pattern in vendor.device_variables())
 
 
-def matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+def matches(name: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a variable's name is one of `patterns`, of which some end in `*`."""
+    return _expression(patterns).fullmatch(name) is not None
+
+
+@functools.cache
+def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns))
 
 
 def outside_mask(devices: Sequence[Device], base: Mapping[str, str]) -> frozenset[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from accel_tui.jobs.kinds import has_worker
 from accel_tui.jobs.launchers import PORT_PLACEHOLDER
 from accel_tui.jobs.launchers.accelerate import CONFIGURATION
 from accel_tui.model.plans import EnvironmentAction
@@ -47,7 +49,7 @@ def _escaped(letter: str) -> str:
 
 def script(
     plan: Plan, base: Mapping[str, str], secrets: Collection[str] = frozenset(), *, job: Job | None = None,
-    worker: bytes | None = None, complete: bool = False,
+    worker: bytes | None = None, folder: str | None = None, complete: bool = False,
 ) -> str:  # fmt: skip
     """The script.
 
@@ -55,16 +57,21 @@ def script(
         plan: What it runs. Its folder is made when it is not there; give a plan for showing a folder of its own.
         base: The environment of the submission.
         secrets: Names of secrets that the run gets besides those of the plan; none is written down.
-        job: For kinds with a worker: makes the script self-contained. Without it the folder must have `spec.json`
-            and `worker.pyz`, as a run folder does.
+        job: For kinds with a worker: makes the script self-contained. Without it the plan's folder must have
+            `spec.json` and `worker.pyz`, as a run folder does.
         worker: The worker's archive; by default the one of this installation.
+        folder: Where the script works in place of the plan's folder, so that the record of a run stays as it is;
+            its processes then do not bear the run's mark.
         complete: Write out `base` as well, for a script that is run from another shell, such as `run.sh`.
     """
+    origin = plan.folder
+    if folder is not None:
+        plan = _moved(plan, folder)
     lines = ["#!/usr/bin/env bash", f"# {_comment(f'job {plan.job} ({plan.kind})')}, planned by accel-tui"]
     if plan.devices:
         lines.append(f"# devices: {_comment(', '.join(plan.devices))}; nothing is reserved")
     lines.append("set -eu")
-    lines += _files(plan, job, worker)
+    lines += _files(plan, origin, job, worker)
     if complete:
         changed = {change.name for change in plan.environment}
         lines += [f"export {name}={quote(value)}" for name, value in sorted(base.items())
@@ -75,6 +82,18 @@ def script(
     lines.append(f"exec /usr/bin/env{cleared} --chdir={quote(plan.cwd)} \\")
     lines.append("  " + " \\\n  ".join(_words(plan)))
     return "\n".join(lines) + "\n"
+
+
+def _moved(plan: Plan, folder: str) -> Plan:
+    """The plan with every mention of its folder, whose name holds the run's id, replaced."""
+
+    def change(old: EnvironmentChange) -> EnvironmentChange:
+        if old.name == "ACCEL_TUI_RUN":
+            return dataclasses.replace(old, value=f"{old.value}-by-hand")
+        return old if old.value is None else dataclasses.replace(old, value=old.value.replace(plan.folder, folder))
+
+    argv = tuple(argument.replace(plan.folder, folder) for argument in plan.argv)
+    return dataclasses.replace(plan, argv=argv, folder=folder, environment=tuple(map(change, plan.environment)))
 
 
 def _usable(name: str) -> bool:
@@ -93,27 +112,34 @@ def _comment(text: str) -> str:
     return sanitise(text, limit=200).replace("\n", " ")
 
 
-def _files(plan: Plan, job: Job | None, worker: bytes | None) -> Iterator[str]:
-    """What the worker, or accelerate, reads."""
+def _files(plan: Plan, origin: str, job: Job | None, worker: bytes | None) -> Iterator[str]:
+    """What the worker, or accelerate, reads. `origin` is the folder that the plan was made for."""
     folder = quote(plan.folder)
-    if job is not None and job.worker:
-        if worker is None:
-            from accel_tui_worker.archive import build
-
-            worker = build()
-        identifier = next((change.value for change in plan.environment if change.name == "ACCEL_TUI_RUN"), "by-hand")
-        spec = {"schema": 1, "id": identifier, "name": job.name, "kind": job.kind, "job": job.model_dump(mode="json")}
+    if has_worker(plan.kind) and (job is not None or plan.folder != origin):
         yield "umask 077"
         yield f"mkdir -p -- {folder}/events {folder}/artefacts"
-        yield from _document(f"{folder}/spec.json", json.dumps(spec))
-        yield f"base64 -d > {folder}/worker.pyz <<'ACCEL_TUI_END'"
-        yield base64.encodebytes(worker).decode("ascii").rstrip("\n")
-        yield "ACCEL_TUI_END"
+        if job is not None:
+            yield from _worker_files(plan, job, worker)
+        else:
+            yield f"cp -- {quote(origin)}/spec.json {quote(origin)}/worker.pyz {folder}/"
     if any(CONFIGURATION in argument for argument in plan.argv):
         yield f"mkdir -p -- {folder}"
         yield from _document(
             f"{folder}/accelerate.json", json.dumps(json.loads(Path(CONFIGURATION).read_text("utf-8")))
         )
+
+
+def _worker_files(plan: Plan, job: Job, worker: bytes | None) -> Iterator[str]:
+    if worker is None:
+        from accel_tui_worker.archive import build
+
+        worker = build()
+    identifier = next((change.value for change in plan.environment if change.name == "ACCEL_TUI_RUN"), "by-hand")
+    spec = {"schema": 1, "id": identifier, "name": job.name, "kind": job.kind, "job": job.model_dump(mode="json")}
+    yield from _document(f"{quote(plan.folder)}/spec.json", json.dumps(spec))
+    yield f"base64 -d > {quote(plan.folder)}/worker.pyz <<'ACCEL_TUI_END'"
+    yield base64.encodebytes(worker).decode("ascii").rstrip("\n")
+    yield "ACCEL_TUI_END"
 
 
 def _document(path: str, text: str) -> Iterator[str]:

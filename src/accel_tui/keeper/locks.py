@@ -72,10 +72,10 @@ def lock_folder(configured: str | None, *, folders: Sequence[str] = FOLDERS) -> 
         LockFolderError: it is not safe, or none can be made.
     """
     refusals = []
-    for folder in (configured,) if configured else folders:
+    for folder in (os.path.abspath(configured),) if configured else folders:
         try:
             if configured:
-                os.makedirs(os.path.dirname(os.path.abspath(folder)), exist_ok=True)
+                os.makedirs(os.path.dirname(folder), exist_ok=True)
             _make(folder)
         except OSError as error:
             refusals.append(f"{folder}: {error.strerror}")

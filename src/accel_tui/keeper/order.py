@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from accel_tui.keeper import files
+from accel_tui.keeper.processes import TAG
 
 TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Order:
             self.supervisor_lock: str | None = instruction.get("supervisor_lock")
             self.revive: list[str] = list(instruction.get("revive") or ())
             self.revive_environment: dict[str, str] = dict(instruction.get("revive_environment") or os.environ)
+            self.revive_environment.pop(TAG, None)  # a supervisor belongs to no run
             secrets = dict(instruction.get("secrets") or {})
             secret_arguments = dict(instruction.get("secret_arguments") or {})
         except (KeyError, TypeError, ValueError) as error:

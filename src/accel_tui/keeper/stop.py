@@ -121,7 +121,9 @@ def run_processes(tag: str) -> list[tuple[int, int]]:
 def saving_worker(events: str) -> tuple[int, int] | None:
     """Pid and start time of rank 0's worker, from the first line of its events; None before it wrote one."""
     try:
-        with open(os.path.join(events, "rank-0.jsonl"), "rb") as file:
+        # The job writes here: not blocking, as a pipe in place of the file must not keep us from stopping it.
+        descriptor = os.open(os.path.join(events, "rank-0.jsonl"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
             line = file.readline(_FIRST_LINE_BYTES)
         event = files.decode(line)
         return int(event["pid"]), int(event["start_time"])

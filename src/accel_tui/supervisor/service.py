@@ -101,6 +101,7 @@ class Service:
     async def start(self) -> None:
         """Begin to sample and adopt; returns at once, requests may come in."""
         await self.sampler.start()
+        self.pool.refill()
         self.spawn(adopt(self), "adoption")
         self.spawn(self.scheduler.poll(), "polling locks")
         self.spawn(self.watch.poll(), "following runs")

@@ -120,7 +120,9 @@ class Starter:
         locks = self._service.reservations.paths(entry.cards)
         run = planning.environment_for(plan, base, {})
         folders.write_environment(entry.id, {**environment, "run": run})
-        folders.write_script(entry.id, shell.script(plan, base, entry.secret_names, complete=True))
+        folders.write_script(
+            entry.id, shell.script(plan, base, entry.secret_names, folder=f"{plan.folder}/by-hand", complete=True)
+        )
         folders.write_plan(entry.id, plan)
         folders.write_state(entry.id, state="preparing", held=None)
         return _Ready(job, plan, locks, planning.secret_arguments(plan, entry.secret_arguments))

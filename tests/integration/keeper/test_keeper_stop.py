@@ -8,6 +8,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from accel_tui.keeper import processes
 from accel_tui.keeper.stop import run_processes
 from support.keeping import KeptRun, MakeRun, python
@@ -128,6 +130,20 @@ def test_a_recycled_pid_in_the_events_is_not_signalled(make_run: MakeRun) -> Non
     assert bystander.log() == b"bystander up\n"
 
 
+@pytest.mark.parametrize("kind", ["missing", "fifo", "text", "deep"])
+def test_events_that_name_no_worker_do_not_hold_up_a_stop(make_run: MakeRun, kind: str) -> None:
+    run = make_run(python(PAIR, "main", "child"))
+    path = run.folder / "events" / "rank-0.jsonl"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind != "missing":
+        path.write_text("no JSON\n" if kind == "text" else "[" * 60000)
+    up(run, "main", "child", worker=True, save_seconds=300)
+    run.stop()
+    assert run.ended()["exit_code"] == 0
+    assert sorted(run.log().splitlines()[2:]) == [b"child TERM", b"main TERM"]
+
+
 def test_now_hastens_a_stop_that_is_under_way(make_run: MakeRun) -> None:
     run = make_run(python(PAIR))
     up(run, "main", "child", grace_seconds=300)
@@ -202,9 +218,8 @@ def leave(clear):
     while True: time.sleep(60)
 leave(False)
 leave(True)
-if "ends" not in sys.argv:
-    note("main up")
-    while True: time.sleep(60)
+note("main up")
+while not os.path.exists("go"): time.sleep(0.02)
 """
 )
 
@@ -224,10 +239,11 @@ def test_escapees_are_ended(make_run: MakeRun) -> None:
     assert not [pid for pid, start in everything if processes.alive(pid, start)]
 
 
-def test_what_the_main_process_leaves_behind_is_ended_after_a_while(make_run: MakeRun) -> None:
-    run = make_run(python(ESCAPE, "ends"))
-    up(run, "daemon", "cleared", linger_seconds=2)
+def test_what_the_main_process_leaves_behind_is_ended_after_a_while(make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run(python(ESCAPE))
+    up(run, "main", "daemon", "cleared")
     everything = tree(run)
+    (tmp_path / "go").touch()
     record = run.ended()
     assert (record["exit_code"], record["cause"], record["stopped"]) == (0, "exit", False)
     assert "others behind" in record["message"]
@@ -259,7 +275,9 @@ def test_a_halted_process_is_asked_too(make_run: MakeRun) -> None:
 def test_a_killed_keeper_leaves_run_log_and_lock(make_run: MakeRun, tmp_path: Path) -> None:
     (tmp_path / "locks").mkdir()
     lock = str(tmp_path / "locks" / "card.lock")
-    run = make_run(python("import time\nfor i in range(100): print(i, flush=True); time.sleep(0.02)"))
+    code = "import os, time\nfor i in range(300):\n print(i, flush=True)\n"
+    code += " while i > 100 and not os.path.exists('go'): time.sleep(0.02)"
+    run = make_run(python(code))
     run.start(locks=[lock])
     run.kill_keeper()
     pid, start = run.state()["main"]
@@ -269,16 +287,20 @@ def test_a_killed_keeper_leaves_run_log_and_lock(make_run: MakeRun, tmp_path: Pa
     assert answer["reason"] == "busy"
     assert run.tag in answer["holder"], "the keeper is gone: what the file claims is all there is"
     assert processes.tagged(run.tag) == [(pid, start)]
+    (tmp_path / "go").touch()
     wait_for(lambda: not processes.alive(pid, start), what="the end of the job")
-    assert run.log() == b"".join(b"%d\n" % number for number in range(100))
+    assert run.log() == b"".join(b"%d\n" % number for number in range(300))
     assert run.record() is None
     assert other.start(locks=[lock])["started"]
 
 
-def test_the_sizes_of_a_growing_log_are_noted(make_run: MakeRun) -> None:
-    run = make_run(python("import time, sys\nprint('a', flush=True); sys.stdin.read(); time.sleep(2.5); print('bc')"))
+def test_the_sizes_of_a_growing_log_are_noted(make_run: MakeRun, tmp_path: Path) -> None:
+    code = "import os, time\nprint('a', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('bc')"
+    run = make_run(python(code))
     before = time.time()
     run.start()
+    wait_for((run.folder / "log.times").exists, what="the first note")
+    (tmp_path / "go").touch()
     run.ended()
     lines = [line.split() for line in (run.folder / "log.times").read_text().splitlines()]
     assert [int(size) for _, size in lines] == [2, 5]

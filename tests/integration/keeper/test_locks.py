@@ -82,6 +82,11 @@ def test_the_first_folder_that_can_be_made_is_taken(tmp_path: Path) -> None:
         locks.lock_folder(None, folders=wanted[:1])
 
 
+def test_a_relative_folder_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert locks.lock_folder("locks") == str(tmp_path / "locks")
+
+
 def test_all_or_none_and_the_holder_is_named(folder: Path) -> None:
     first, second = (locks.lock_path(str(folder), key) for key in "ab")
     held = locks.take([second, second], CLAIM)

@@ -159,6 +159,33 @@ def test_a_worker_script_makes_its_own_folder(tmp_path: Path) -> None:
     assert (folder / "worker.pyz").read_bytes() == b"\x00\xffarchive" * 40
 
 
+def test_a_script_of_a_run_leaves_the_record_of_the_run_alone(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@" "$ACCEL_TUI_RUN" "$PYTHONPATH"\n')
+    python.chmod(0o755)
+    made = plan(
+        job("train", python=str(python)),
+        select="cpu",
+        inventory=hosts.inventory(),
+        base={},
+        cwd=str(tmp_path),
+        folder=str(tmp_path / "20260131-124107-abcd"),
+        identifier="20260131-124107-abcd",
+        settings=Settings(),
+    )
+    run = Path(made.folder)
+    run.mkdir()
+    for name in ("spec.json", "worker.pyz"):
+        (run / name).write_text(name)
+    again = run / "by hand"
+    text = script(made, {}, folder=str(again))
+    output = run_bash(text, {"PATH": "/usr/bin:/bin"}, tmp_path).decode()
+    assert str(again) in output
+    assert output.splitlines()[-2:] == ["20260131-124107-abcd-by-hand", f"{again}/worker.pyz"]
+    assert sorted(path.name for path in run.iterdir()) == ["by hand", "spec.json", "worker.pyz"]
+    assert (again / "spec.json").read_text() == "spec.json"
+
+
 def test_a_launcher_gets_a_port_that_is_free_at_that_moment(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\ncase "$1" in -I) exec {sys.executable} "$@";; esac\nprintf "%s\\n" "$@"\n')

@@ -26,5 +26,11 @@ def declaration(kind: str) -> type[Job] | None:
     return job
 
 
+def has_worker(kind: str) -> bool:
+    """Whether runs of this kind are our worker."""
+    declared = declaration(kind)
+    return declared is not None and declared.worker
+
+
 def listing() -> str:
     return f"one of {', '.join(names())}"

@@ -35,6 +35,8 @@ def environment(devices: Sequence[Device], shape: LaunchShape) -> list[Environme
         # Without it a single process takes the first free card of the machine, whatever the list says.
         changes.append(_set("HLS_MODULE_ID", str(modules[0]), "binds the one process to its card"))
     changes += _bridge(devices, shape)
+    if any(device.simulated for device in devices):
+        changes.append(_set("TORCH_DEVICE_BACKEND_AUTOLOAD", "0", "the cards are simulated: no real one is touched"))
     changes.append(_set("HABANA_LOGS", f"{shape.folder}/habana_logs", "logs of the Gaudi software stay with the run"))
     return changes
 

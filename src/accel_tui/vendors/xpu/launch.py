@@ -62,6 +62,9 @@ def environment(devices: Sequence[Device], shape: LaunchShape) -> list[Environme
             f"the mask counts {'tiles' if tiles else 'cards'}",
         ),
     ]
+    if any(device.simulated for device in devices):
+        # One layer above the mask, which would name real cards where the host has some.
+        changes.append(_set("ONEAPI_DEVICE_SELECTOR", "opencl:cpu", "the cards are simulated: no real one is touched"))
     if not any(_integrated(card) for card in shape.inventory if card.vendor == "xpu"):
         # With an integrated GPU the variable would put that one first; without it discrete cards keep their numbers.
         changes.append(_set("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", "the mask counts by PCI address"))

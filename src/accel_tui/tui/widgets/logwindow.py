@@ -1,0 +1,99 @@
+"""Lines of a growing log by number: at once at its end, and exactly everywhere once they were counted. No drawing."""
+
+from __future__ import annotations
+
+from accel_tui.logs.lines import Line, LineIndex, iterate, line_start, start_of_last
+from accel_tui.logs.source import ByteSource
+
+STEP = 8 * 1024 * 1024
+"""Bytes that are counted before others get their turn: a few milliseconds."""
+
+_SAMPLE = 64 * 1024
+_NEAR = 20_000  # lines that are looked for backwards from the end, before they were counted
+_WINDOWS = (64 * 1024, 4 * 1024 * 1024)  # read for a screen of lines; the second when the lines are long
+
+
+class LogWindow:
+    """What is known of a source. The bytes stay where they are; only places are kept."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self.source = source
+        self.end = 0
+        """Bytes that are shown; those written since the last look are not."""
+        self.counted = False
+        """Whether every line before `end` has its exact number."""
+        self._index = LineIndex(source)
+        self.generation = source.generation
+        """Counts replacements of the source; offsets hold within one."""
+        self._line_bytes = 1.0  # of one line, by the sample at the end
+
+    def look(self) -> bool:
+        """Ask for the size of now; True when something was written, cut or replaced."""
+        size = self.source.size()
+        replaced = self.source.generation != self.generation
+        if size == self.end and not replaced:
+            return False
+        if replaced or not self.end:
+            self.generation, self._index = self.source.generation, LineIndex(self.source)
+            self.counted = False
+            self._sample(size)
+        self.end = size
+        if size - self._index.indexed <= STEP:
+            self.count()
+        return True
+
+    def count(self) -> bool:
+        """Count one step further; True when all is counted."""
+        self.counted = self._index.extend(STEP)
+        if self.counted:
+            self.end = self._index.indexed
+        return self.counted
+
+    @property
+    def total(self) -> int:
+        """Lines, an unfinished one at the end included; an estimate until all are counted."""
+        if not self.end:
+            return 0
+        if not self.counted:
+            return max(1, round(self.end / self._line_bytes))
+        unfinished = self.source.read(self.end - 1, 1) != b"\n"
+        return self._index.line_ends + unfinished
+
+    def lines(self, first: int, count: int) -> list[Line]:
+        """Up to `count` lines from number `first` (from 0) on; before they are counted the place is approximate."""
+        if count <= 0 or not self.end:
+            return []
+        return self._take(self.offset_of(max(0, first)), count)
+
+    def offset_of(self, number: int) -> int:
+        """Where a line begins."""
+        if self.counted:
+            return self._index.offset_of(number)
+        total = self.total
+        if total - number <= _NEAR:
+            return start_of_last(self.source, max(0, total - number), self.end)
+        return line_start(self.source, self.end * number // total)
+
+    def number_at(self, offset: int) -> int:
+        """The number of the line that holds a byte; approximate until all are counted."""
+        if self.counted:
+            return self._index.line_at(offset)
+        return min(self.total - 1, round(offset / self._line_bytes))
+
+    def _take(self, offset: int, count: int) -> list[Line]:
+        for window in (*_WINDOWS, None):
+            end = self.end if window is None else min(self.end, offset + window)
+            lines: list[Line] = []
+            for line in iterate(self.source, offset, end):
+                if not line.complete and not line.discarded and end < self.end:
+                    break  # the window ends here, not the line
+                lines.append(line)
+                if len(lines) == count:
+                    return lines
+            if end == self.end:
+                return lines
+        return []
+
+    def _sample(self, size: int) -> None:
+        data = self.source.read(max(0, size - _SAMPLE), _SAMPLE)
+        self._line_bytes = max(1.0, len(data) / max(1, data.count(b"\n")))
