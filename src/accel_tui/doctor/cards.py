@@ -1,0 +1,135 @@
+"""What accelerators this host has, and why one is not seen: PCI device, driver, node, rights."""
+
+from __future__ import annotations
+
+import grp
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accel_tui.doctor.host import Host, passed, warning
+from accel_tui.model.devices import DeviceState
+from accel_tui.text import sanitise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from accel_tui.model.plans import Check
+
+_SURVEY_SECONDS = 2.5
+
+
+@dataclass(frozen=True)
+class Family:
+    """How the cards of a vendor show on PCI and in `/dev`."""
+
+    id: str
+    name: str
+    pci_vendor: str
+    class_prefixes: tuple[str, ...]
+    drivers: str
+    node_class: str
+    """The folder of sysfs whose entries link to the cards."""
+    node_prefix: str
+    node_folder: str
+
+
+GAUDI = Family("gaudi", "Gaudi", "0x1da3", ("0x12",), "habanalabs", "class/accel", "accel", "accel")
+XPU = Family("xpu", "Intel GPU", "0x8086", ("0x03",), "xe or i915", "class/drm", "renderD", "dri")
+
+
+def survey_devices(host: Host) -> Iterator[Check]:
+    """What the providers list, and every problem that they tell."""
+    from accel_tui.devices.survey import survey
+
+    inventory = survey(host.settings, host.demo, environment=host.environment, seconds=_SURVEY_SECONDS)
+    states = [view.device.state for view in inventory.devices]
+    names = [view.device.vendor for view in inventory.devices]
+    counted = ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names)) or "none"
+    simulated = f", simulated as {host.demo}" if host.demo else ""
+    unfit = sum(state is not DeviceState.OPERATIONAL for state in states)
+    yield passed("devices", f"devices{simulated}: {counted}" + (f"; {unfit} not operational" if unfit else ""))
+    for problem in inventory.problems:
+        yield warning(f"devices-{problem.code}", sanitise(problem.message), problem.remedy)
+
+
+def gaudi(host: Host) -> Iterator[Check]:
+    yield from _look(GAUDI, host)
+
+
+def xpu(host: Host) -> Iterator[Check]:
+    yield from _look(XPU, host)
+
+
+def _look(family: Family, host: Host) -> Iterator[Check]:
+    if host.demo is not None:
+        return
+    sysfs, dev = Path(host.settings.sysfs_root), Path(host.settings.dev_root)
+    folder = sysfs / "bus/pci/devices"
+    try:
+        cards = [card for card in sorted(folder.iterdir()) if _is_one(family, card)]
+    except OSError as error:
+        yield passed(family.id, f"no {family.name}: PCI cannot be looked at ({folder}: {error.strerror})")
+        return
+    if not cards:
+        classes = " or ".join(f"{prefix}xxxx" for prefix in family.class_prefixes)
+        yield passed(family.id, f"no {family.name}: no PCI device of vendor {family.pci_vendor} and class {classes}")
+        return
+    yield passed(family.id, f"{len(cards)} {family.name} on PCI: {', '.join(card.name for card in cards)}")
+    yield from _driven(family, cards, sysfs, dev)
+
+
+def _is_one(family: Family, card: Path) -> bool:
+    return _text(card / "vendor") == family.pci_vendor and _text(card / "class").startswith(family.class_prefixes)
+
+
+def _driven(family: Family, cards: Sequence[Path], sysfs: Path, dev: Path) -> Iterator[Check]:
+    """One finding for each way in which cards cannot be used."""
+    nodes = _nodes(family, sysfs)
+    bare = [card.name for card in cards if not (card / "driver").exists()]
+    if bare:
+        remedy = f"the administrator loads or installs the driver ({family.drivers})"
+        yield warning(f"{family.id}-not-driven", f"no driver is bound to {', '.join(bare)}", remedy)
+    without = [card.name for card in cards if card.name not in bare and not _existing(nodes, card, family, dev)]
+    if without:
+        remedy = "in a container the nodes must be passed in when it is started"
+        message = f"no node in {dev / family.node_folder} for {', '.join(without)}"
+        yield warning(f"{family.id}-no-node", message, remedy)
+    for card in cards:
+        for node in _existing(nodes, card, family, dev):
+            if not os.access(node, os.R_OK | os.W_OK):
+                message = f"{node} ({card.name}) may not be opened by this account"
+                yield warning(f"{family.id}-no-access", message, _group_remedy(node))
+
+
+def _nodes(family: Family, sysfs: Path) -> dict[str, list[str]]:
+    """Names of nodes by the PCI address that they belong to."""
+    found: dict[str, list[str]] = {}
+    folder = sysfs / family.node_class
+    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if entry.name.removeprefix(family.node_prefix).isdecimal():
+            address = _text(entry / "device" / "pci_addr") or Path(os.path.realpath(entry / "device")).name
+            found.setdefault(address, []).append(entry.name)
+    return found
+
+
+def _existing(nodes: dict[str, list[str]], card: Path, family: Family, dev: Path) -> list[Path]:
+    paths = [dev / family.node_folder / name for name in nodes.get(card.name, ())]
+    return [path for path in paths if path.exists()]
+
+
+def _group_remedy(node: Path) -> str:
+    status = node.stat()
+    try:
+        group = grp.getgrgid(status.st_gid).gr_name
+    except KeyError:
+        group = str(status.st_gid)
+    return f"ask to become a member of the group {group}, then log in anew"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
