@@ -11,7 +11,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
@@ -62,7 +62,7 @@ async def measure(seconds: float, folder: Path, *, encode: bool) -> dict[str, fl
     return found
 
 
-async def _tell(wait: Callable[[], asyncio.Future[bool]], sampler: Sampler, *, encode: bool) -> None:
+async def _tell(wait: Callable[[], Awaitable[bool]], sampler: Sampler, *, encode: bool) -> None:
     while await wait():
         if encode:
             json.dumps(sampler.snapshot().to_json())
