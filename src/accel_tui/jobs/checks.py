@@ -42,9 +42,3 @@ def _timed(check: Callable[[Scene], Iterator[Check]], scene: Scene) -> list[Chec
         found = [Check(name, CheckLevel.UNKNOWN, f"could not be examined: {error.strerror or error}")]
     seconds = time.monotonic() - begin
     return [dataclasses.replace(finding, seconds=seconds) for finding in found]
-
-
-def unanswered(checks: tuple[Check, ...], *, yes: bool, overrides: tuple[str, ...] = ()) -> tuple[Check, ...]:
-    """The checks that keep a run from starting: refusals that are not overridden, questions that nobody answered."""
-    stopping = {CheckLevel.REFUSAL} if yes else {CheckLevel.REFUSAL, CheckLevel.ASK}
-    return tuple(check for check in checks if check.level in stopping and check.id not in overrides)

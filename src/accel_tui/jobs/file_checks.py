@@ -111,7 +111,7 @@ def _model_folder(folder: Path) -> Iterator[Check]:
         yield Check("model-weights", _REFUSAL, message, "fetch the real files: git lfs pull")
     else:
         size = sum(file.stat().st_size for file in weights) / _MIB
-        yield Check("model", _PASS, f"{folder}: {size:.1f} MiB of weights in {len(weights)} of {len(weights)} files")
+        yield Check("model", _PASS, f"{folder}: {size:.1f} MiB of weights")
 
 
 def weight_files(folder: Path) -> tuple[list[Path], list[str]]:

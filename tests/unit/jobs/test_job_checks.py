@@ -12,7 +12,7 @@ import pytest
 
 from accel_tui.config.settings import Settings
 from accel_tui.jobs import facts
-from accel_tui.jobs.checks import examine, unanswered
+from accel_tui.jobs.checks import examine
 from accel_tui.jobs.planning import plan
 from accel_tui.jobs.session import load_session
 from accel_tui.jobs.spec import Job, parse_job
@@ -248,14 +248,6 @@ def test_half_precision_on_the_cpu_is_refused(tmp_path: Path, model: Path) -> No
     given = job(tmp_path, train={"arguments": {"fp16": True}})
     assert checked(tmp_path, given)["precision"].level is CheckLevel.REFUSAL
     assert "precision" not in checked(tmp_path, job(tmp_path, train={"arguments": {"bf16": True}}))
-
-
-def test_yes_answers_questions_and_overrides_name_refusals() -> None:
-    ask, refusal = Check("a", CheckLevel.ASK, ""), Check("b", CheckLevel.REFUSAL, "")
-    both = (ask, refusal, Check("c", CheckLevel.WARNING, ""))
-    assert unanswered(both, yes=False) == (ask, refusal)
-    assert unanswered(both, yes=True) == (refusal,)
-    assert unanswered(both, yes=True, overrides=("b",)) == ()
 
 
 @pytest.mark.parametrize("file", sorted((REPOSITORY / "sessions").glob("*.toml")), ids=lambda file: file.name)
