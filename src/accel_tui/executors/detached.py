@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import accel_tui
-from accel_tui.keeper.processes import TAG
+from accel_tui.keeper.processes import OWN, TAG
 from accel_tui.model.errors import SupervisorError
 
 if TYPE_CHECKING:
@@ -77,9 +77,14 @@ def interpreter_argv(module: str, *, python: str = sys.executable, source: str =
     return [python, "-I", "-S", "-X", "utf8", "-c", code]
 
 
+def own_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what marks a process as part of a run, or as one of ours."""
+    return {name: value for name, value in environment.items() if name not in (TAG, OWN)}
+
+
 def starter_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment for the interpreter itself: not a process of the run that we may be part of."""
-    cleaned = {name: value for name, value in environment.items() if name != TAG}
+    cleaned = {**own_environment(environment), OWN: "keeper"}
     cleaned.setdefault("XDG_RUNTIME_DIR", str(runtime_directory(environment)))
     return cleaned
 
@@ -108,7 +113,7 @@ def start_supervisor(
     cleaned = starter_environment(environment)
     order = {
         "argv": supervisor_argv(state_dir, demo),
-        "environment": {name: value for name, value in environment.items() if name != TAG},
+        "environment": {**own_environment(environment), OWN: "supervisor"},
         "log": str(folder / "supervisor.log"),
     }
     ways = [tuple(manager_prefix(environment) if prefix is None else prefix), ()]

@@ -16,11 +16,12 @@ from accel_tui.executors.detached import (
     SOURCE,
     interpreter_argv,
     manager_prefix,
+    own_environment,
     start_supervisor,
     starter_environment,
     supervisor_argv,
 )
-from accel_tui.keeper.processes import TAG
+from accel_tui.keeper.processes import OWN
 from accel_tui.model.errors import AccelError
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class KeeperPool:
     ) -> None:
         """`prefix` stands in front of each argument list; None finds out whether a user manager can be used."""
         inherited = os.environ if environment is None else environment
-        self._revive_environment = {name: value for name, value in inherited.items() if name != TAG}
+        self._revive_environment = {**own_environment(inherited), OWN: "supervisor"}
         self._starter_environment = starter_environment(inherited)
         self._prefix = tuple(manager_prefix(inherited) if prefix is None else prefix)
         self._argv = interpreter_argv("accel_tui.keeper.main", python=python, source=source)

@@ -77,6 +77,7 @@ def launch(
     if any(b"\0" in word for word in words):
         raise LaunchError("an argument holds a NUL byte, which no program can be given")
     variables = encode_environment({**environment, processes.TAG: tag})
+    variables.pop(processes.OWN.encode(), None)
     try:
         output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:

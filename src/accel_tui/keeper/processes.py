@@ -8,6 +8,9 @@ import signal
 TAG = "ACCEL_TUI_RUN"
 """The variable that every process of a run has in its environment, unless it cleared it."""
 
+OWN = "ACCEL_TUI_PROCESS"
+"""The variable that keepers and supervisors have: one that a run's process started does not belong to that run."""
+
 _STATE, _PARENT, _START = 0, 1, 19  # positions after the last ")" of /proc/PID/stat: fields 3, 4 and 22
 
 
@@ -29,8 +32,12 @@ def alive(pid: int, start: int) -> bool:
     return fields is not None and int(fields[_START]) == start and not _ended(fields)
 
 
-def descendants(pid: int) -> list[tuple[int, int]]:
-    """Pid and start time of every living process below `pid`, parents before children."""
+def descendants(pid: int, tag: str | None = None) -> list[tuple[int, int]]:
+    """Pid and start time of every living process below `pid`, parents before children.
+
+    With `tag`, processes that are not of that run are left out with all below them: a supervisor or keeper that was
+    started from inside the run has a life of its own, and so have the runs that it started.
+    """
     children: dict[int, list[int]] = {}
     starts: dict[int, int] = {}
     for other in _pids():
@@ -46,9 +53,20 @@ def descendants(pid: int) -> list[tuple[int, int]]:
     while waiting:
         below = [child for child in children.get(waiting.pop(), ()) if child not in seen]
         seen.update(below)
+        if tag is not None:
+            below = [child for child in below if not _of_its_own(child, tag)]
         found += below
         waiting += below
     return [(child, starts[child]) for child in found if child in starts]
+
+
+def _of_its_own(pid: int, tag: str) -> bool:
+    """Whether this process says that it is one of ours, or of another run."""
+    mine = f"{TAG}={tag}".encode("utf-8", "surrogateescape")
+    other, own = f"{TAG}=".encode(), f"{OWN}=".encode()
+    return any(
+        entry.startswith(own) or (entry.startswith(other) and entry != mine) for entry in _environment(pid).split(b"\0")
+    )
 
 
 def tagged(tag: str) -> list[tuple[int, int]]:
@@ -59,12 +77,7 @@ def tagged(tag: str) -> list[tuple[int, int]]:
         fields = _stat(pid)
         if fields is None or _ended(fields) or pid == os.getpid():
             continue
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                environment = file.read()
-        except OSError:  # gone, or another user's
-            continue
-        if wanted in environment.split(b"\0"):
+        if wanted in _environment(pid).split(b"\0"):
             found.append((pid, int(fields[_START])))
     return found
 
@@ -99,6 +112,15 @@ def _stat(pid: int) -> list[bytes] | None:
         return None
     # The command between the parentheses may itself hold parentheses and spaces.
     return text[text.rindex(b")") + 2 :].split()
+
+
+def _environment(pid: int) -> bytes:
+    """The environment as it was at exec; empty for a process that is gone or another user's."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _ended(fields: list[bytes]) -> bool:

@@ -113,7 +113,7 @@ class Stop:
 
 def run_processes(tag: str) -> list[tuple[int, int]]:
     """Pid and start time of every process of the run: what descends from us, and what carries the tag."""
-    below = processes.descendants(os.getpid())
+    below = processes.descendants(os.getpid(), tag)
     known = set(below)
     return below + [process for process in processes.tagged(tag) if process not in known]
 

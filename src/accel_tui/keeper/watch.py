@@ -93,7 +93,7 @@ class Watch:
             self._next_note = moment + LOOK_SECONDS
             self._note_log_growth()
         self._look_for_stop(moment, wakeup)
-        if not children and (self.stop.step == IDLE or not run_processes(self._order.tag)):
+        if self.status is not None and self._over(children):
             return None
         if self._linger is not None and moment >= self._linger:
             self._linger = None
@@ -120,6 +120,10 @@ class Watch:
                 self._time_limit = None
                 self._linger = moment + self._order.linger_seconds
                 self.stop.main_ended(moment)
+
+    def _over(self, children: bool) -> bool:
+        """Whether nothing of the run is left; what has a life of its own does not count."""
+        return (not children and self.stop.step == IDLE) or not run_processes(self._order.tag)
 
     def _end_leftovers(self, moment: float) -> None:
         if self.stop.step == IDLE:
