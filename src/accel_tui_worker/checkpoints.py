@@ -94,27 +94,31 @@ def being_written(checkpoint: Path) -> Iterator[None]:
     mark.unlink()
 
 
-def take_output(output: Path, warn: Callable[[str, str], None]) -> int | None:
-    """Hold the output folder for the life of this process; the descriptor of its lock.
-
-    None, with a warning, where the file system has no locks.
+@contextlib.contextmanager
+def holding(output: Path, warn: Callable[[str, str], None]) -> Iterator[None]:
+    """Hold the output folder, so that no second run writes there; where it cannot be locked, warn and go on.
 
     Raises:
         OutputInUseError: another live process holds it.
         BadInputError: the folder cannot be made or written.
     """
-    path = output / ".accel-tui-lock"
     try:
         output.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(output / ".accel-tui-lock", flags, 0o600)
     except OSError as error:
         raise BadInputError(f"train.output: cannot write to {output}: {error.strerror}") from error
     try:
+        _lock(descriptor, output, warn)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, output: Path, warn: Callable[[str, str], None]) -> None:
+    try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        os.close(descriptor)
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             raise OutputInUseError(f"train.output: another live run writes to {output}; name another folder") from error
         warn("output-not-locked", f"{output} cannot be locked ({error.strerror}); do not start a second run there")
-        return None
-    return descriptor

@@ -195,6 +195,19 @@ def generation_config(model: Any, given: Mapping[str, Any]) -> Any:
     return config
 
 
+def let_checkpoints_load_on(device: Any) -> None:
+    """Teach torch to read tensors onto a CPU with a number.
+
+    accelerate calls the CPU of a rank `cpu:0`, and transformers 4.x hands that name on when it reads the optimizer.
+    """
+    import torch
+
+    if device.type == "cpu" and device.index is not None:
+        torch.serialization.register_package(
+            5, lambda _storage: None, lambda storage, location: storage if location.startswith("cpu:") else None
+        )
+
+
 def fsdp_requested(arguments: Any) -> bool:
     """Whether TrainingArguments ask for fully sharded training, in the list form of 4.x or the flag of 5.x."""
     return bool(getattr(arguments, "fsdp", None))

@@ -31,10 +31,12 @@ class _ForgivingFile(io.FileIO):
 
 def forgive_full_disk() -> None:
     """Replace the standard streams: UTF-8 whatever the locale, nothing raised for text or for a full disk."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    sys.stdout = _stream(1)
-    sys.stderr = _stream(2)
+    if sys.stdout is not None:  # None when the descriptor is closed
+        sys.stdout.flush()
+        sys.stdout = _stream(1)
+    if sys.stderr is not None:
+        sys.stderr.flush()
+        sys.stderr = _stream(2)
 
 
 def _stream(descriptor: int) -> io.TextIOWrapper:

@@ -64,7 +64,10 @@ def run(folder: Path, device: str) -> int:
         return 143
     except Exception as failure:  # the process border: whatever went wrong becomes an event
         error = failure
-    return _fail(events, error)
+    code = _fail(events, error)
+    if world > 1:
+        stopping.leave(code)  # tearing the process group down would wait for ranks that wait for this one
+    return code
 
 
 def _start(folder: Path, events: EventLog, world: int) -> Job:

@@ -40,22 +40,22 @@ class Stop:
         receiver, sender = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(receiver, True)
         signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
+        os.register_at_fork(after_in_child=_forget)
         for number in STOP_SIGNALS:
             signal.signal(number, _leave_to_the_thread)
             signal.siginterrupt(number, False)
         if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # torchrun passes a hang-up on; nohup ignores it
             signal.signal(signal.SIGHUP, _leave_to_the_thread)
-        threading.Thread(target=self._listen, args=(receiver, os.getpid()), name="signals", daemon=True).start()
+        threading.Thread(target=self._listen, args=(receiver,), name="signals", daemon=True).start()
 
     def defer(self) -> None:
         """From now on a signal only sets `requested`."""
         self._deferred = True
 
-    def _listen(self, receiver: int, owner: int) -> None:
+    def _listen(self, receiver: int) -> None:
         while True:
             for number in os.read(receiver, 64):
-                if os.getpid() == owner:
-                    self.receive(number)
+                self.receive(number)
 
     def receive(self, number: int) -> None:
         """Act on one signal; called by the listening thread."""
@@ -70,6 +70,14 @@ class Stop:
 
 def _leave_to_the_thread(_number: int, _frame: object) -> None:
     """The handler itself does nothing: the wakeup descriptor has told the thread already."""
+
+
+def _forget() -> None:
+    """In a forked child, such as a reader of data: its signals are not those of this rank."""
+    signal.set_wakeup_fd(-1)
+    for number in (*STOP_SIGNALS, signal.SIGHUP):
+        if signal.getsignal(number) is _leave_to_the_thread:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def leave(code: int) -> None:
@@ -100,7 +108,7 @@ def watch_launcher(events: EventLog) -> None:
 def _watch(events: EventLog, parent: int) -> None:
     _wait_for_end(parent)
     message = f"the launcher (process {parent}) is gone; a rank does not go on without it"
-    events.emit("error", type="LauncherDiedError", message=message, traceback=None)
+    events.emit("error", type="LauncherDied", message=message, traceback=None)
     if events.finish(ok=False, stopped=False):
         leave(1)
 

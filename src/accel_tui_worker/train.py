@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accel_tui_worker import checkpoints, compatibility, data, loading
-from accel_tui_worker.errors import BadInputError, InvalidJobError
+from accel_tui_worker.errors import BadInputError, DeviceMismatchError, InvalidJobError
 
 if TYPE_CHECKING:
     from accel_tui_worker.run import Context
@@ -35,13 +36,10 @@ def train(context: Context) -> dict[str, Any]:
     context.events.emit("phase", phase="loading")
     device = loading.prepare_device(context.device)
     arguments = _arguments(context, output, device)
-    lock = checkpoints.take_output(output, context.events.warn) if context.rank == 0 else None
-    trainer = _trainer_for(context, arguments, sources)
-    try:
-        return _run(context, trainer, output, resume)
-    finally:
-        _leave_ranks()
-        del lock  # held by this process until here, and by nothing after it
+    with checkpoints.holding(output, context.events.warn) if context.rank == 0 else contextlib.nullcontext():
+        figures = _run(context, _trainer_for(context, arguments, sources), output, resume)
+    _leave_ranks()
+    return figures
 
 
 def _check(context: Context) -> Path:
@@ -85,6 +83,12 @@ def _arguments(context: Context, output: Path, device: Any) -> Any:
     )
     loading.verify_device(device.type, arguments.device)
     verify_ranks(arguments, context.world)
+    compatibility.let_checkpoints_load_on(arguments.device)
+    if compatibility.fsdp_requested(arguments) and (context.world == 1 or device.type == "cpu"):
+        where = f"{context.world} rank{'s' if context.world > 1 else ''} on {device.type}"
+        raise DeviceMismatchError(
+            f"fsdp was asked for and would not be in force: it shards over accelerators, not {where}"
+        )
     return arguments
 
 
