@@ -42,12 +42,21 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
             raise DamagedError(f"{path.name} is not a regular file")
         if status.st_size > most:
             raise DamagedError(f"{path.name} has {status.st_size} bytes, more than such a file can have")
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            return file.read(most)
+        return _read_whole(descriptor, status.st_size)
     except OSError as fault:
         raise DamagedError(f"{path.name} cannot be read: {fault.strerror}") from fault
     finally:
         os.close(descriptor)
+
+
+def _read_whole(descriptor: int, expected: int) -> bytes:
+    """All bytes up to the end; one byte more is asked for, so that the end is seen in one call."""
+    data = os.read(descriptor, expected + 1)
+    while data and (more := os.read(descriptor, MOST_BYTES)):
+        data += more
+        if len(data) > MOST_BYTES:
+            break
+    return data
 
 
 def read_document(path: Path) -> dict[str, Any]:

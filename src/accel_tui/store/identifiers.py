@@ -8,7 +8,8 @@ import secrets
 
 # Crockford's letters: none of them is taken for another when it is read aloud or typed.
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-_SHAPE = re.compile(rf"\d{{8}}-\d{{6}}-[{_LETTERS}]{{4}}")
+_TIME = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})-([0-9]{2})([0-9]{2})([0-9]{2})-")
+_SHAPE = re.compile(rf"[0-9]{{8}}-[0-9]{{6}}-[{_LETTERS}]{{4}}")
 
 
 def new_id(now: float | None = None) -> str:
@@ -25,8 +26,12 @@ def is_id(name: str) -> bool:
 
 def created_seconds(identifier: str) -> float | None:
     """When a run of this id was asked for, in seconds since the epoch; None when it is no id."""
-    try:
-        moment = datetime.datetime.strptime(identifier[:15], "%Y%m%d-%H%M%S")  # noqa: DTZ007 - made aware below
-    except ValueError:
+    match = _TIME.match(identifier)
+    if match is None:
         return None
-    return moment.replace(tzinfo=datetime.timezone.utc).timestamp()
+    try:
+        year, month, day, hour, minute, second = map(int, match.groups())
+        moment = datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.timezone.utc)
+    except ValueError:  # the 31st of February
+        return None
+    return moment.timestamp()

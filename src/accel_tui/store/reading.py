@@ -192,7 +192,7 @@ def _with_end(folder: Path, base: Run, standing: _Standing) -> Run:
         cause=outcome.cause,
         diagnosis=outcome.diagnosis,
         devices=devices,
-        progress=events.progress_of(folder, told),
+        progress=events.progress_from(next(iter(told.values()), [])),
     )
 
 

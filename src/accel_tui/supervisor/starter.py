@@ -119,12 +119,8 @@ class Starter:
         self._judge(entry, plan)
         locks = self._service.reservations.paths(entry.cards)
         run = planning.environment_for(plan, base, {})
-        folders.write_environment(entry.id, {**environment, "run": run})
-        folders.write_script(
-            entry.id, shell.script(plan, base, entry.secret_names, folder=f"{plan.folder}/by-hand", complete=True)
-        )
-        folders.write_plan(entry.id, plan)
-        folders.write_state(entry.id, state="preparing", held=None)
+        script = shell.script(plan, base, entry.secret_names, folder=f"{plan.folder}/by-hand", complete=True)
+        folders.write_start(entry.id, {**environment, "run": run}, plan, script)
         return _Ready(job, plan, locks, planning.secret_arguments(plan, entry.secret_arguments))
 
     def _plan(self, entry: Entry, job: Job, base: dict[str, str], inventory: Inventory, port: int | None) -> Plan:

@@ -109,6 +109,20 @@ def test_state_keeps_unknown_fields_and_refuses_illegal_moves(folders: RunFolder
     assert stat.S_IMODE((folders.path(identifier) / "state.json").stat().st_mode) == 0o600
 
 
+def test_leaving_the_queue_is_written_at_once(folders: RunFolders) -> None:
+    identifier = make_run(folders)
+    plan = plan_of(folders.path(identifier), processes=2)
+    folders.write_start(identifier, {"base": {"A": "1"}, "run": {"B": "2"}}, plan, "#!/bin/bash\n")
+    run = folders.read_run(identifier)
+    assert (run.state, run.held) == (RunState.PREPARING, None)
+    assert folders.environment(identifier)["run"] == {"B": "2"}
+    assert folders.plan(identifier).processes == 2
+    assert (folders.path(identifier) / "run.sh").exists()
+    folders.write_state(identifier, state="starting")
+    with pytest.raises(NotPossibleError, match="cannot become preparing"):
+        folders.write_start(identifier, {}, plan, "")
+
+
 def test_stop_is_asked_once_and_may_only_become_more_urgent(folders: RunFolders) -> None:
     identifier = make_run(folders)
     path = folders.path(identifier) / "stop.json"
