@@ -21,10 +21,11 @@ RECORD_BYTES = 4096
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_atomic(path: StrPath, data: bytes, *, sync_folder: bool = True) -> None:
+def write_atomic(path: StrPath, data: bytes, *, sync: bool = True, sync_folder: bool = True) -> None:
     """Replace the file at `path` by `data`, mode 0600, in one step.
 
     `sync_folder=False` leaves out the last sync: after a crash of the host the old content may then stand there.
+    `sync=False` leaves out both: the caller sees to them (`sync_file`), or can do without the file after a crash.
 
     Raises:
         OSError: it could not be written; the old content is untouched.
@@ -35,7 +36,8 @@ def write_atomic(path: StrPath, data: bytes, *, sync_folder: bool = True) -> Non
     try:
         try:
             _write_all(descriptor, data)
-            os.fsync(descriptor)
+            if sync:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
         os.rename(temporary, target)
@@ -43,13 +45,13 @@ def write_atomic(path: StrPath, data: bytes, *, sync_folder: bool = True) -> Non
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    if sync_folder:
+    if sync and sync_folder:
         sync_directory(os.path.dirname(target) or ".")
 
 
-def write_json(path: StrPath, document: object, *, sync_folder: bool = True) -> None:
+def write_json(path: StrPath, document: object, *, sync: bool = True, sync_folder: bool = True) -> None:
     """`write_atomic` of a JSON document; bytes that are not UTF-8 survive as lone surrogates, escaped."""
-    write_atomic(path, encode(document), sync_folder=sync_folder)
+    write_atomic(path, encode(document), sync=sync, sync_folder=sync_folder)
 
 
 def read_json(path: StrPath) -> Any:
@@ -139,6 +141,19 @@ def decode(data: bytes) -> Any:
         return json.loads(data)
     except RecursionError:
         raise ValueError("JSON nested too deep") from None
+
+
+def sync_file(path: StrPath) -> None:
+    """Make the content of a file durable.
+
+    Raises:
+        OSError: it cannot be opened or synced.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def sync_directory(path: StrPath) -> None:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.keeper.files import encode, overwrite, reserve, sync_directory, write_json
+from accel_tui.keeper.files import encode, overwrite, reserve, sync_directory, sync_file, write_json
 from accel_tui.keeper.processes import boot_id
 from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.plans import Plan
@@ -151,14 +151,6 @@ class RunFolders:
         sync_directory(self.root)
         return identifier
 
-    def write_plan(self, identifier: str, plan: Plan) -> None:
-        """Replace `plan.json`: the run was planned again at its start."""
-        write_json(self._existing(identifier) / "plan.json", plan.to_json())
-
-    def write_environment(self, identifier: str, document: Mapping[str, Any]) -> None:
-        """Replace `environment.json`; the caller has left the secrets out."""
-        write_json(self._existing(identifier) / "environment.json", {"schema": SCHEMA, **document})
-
     def write_script(self, identifier: str, text: str) -> None:
         """Write `run.sh`, executable by the owner: the same command without accel-tui."""
         path = self._existing(identifier) / "run.sh"
@@ -166,6 +158,13 @@ class RunFolders:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o700)
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
+
+    def sync_start(self, identifier: str) -> None:
+        """Make durable what `write_start` wrote; called after the start."""
+        folder = self._existing(identifier)
+        for name in ("plan.json", "environment.json", "run.sh"):
+            sync_file(folder / name)
+        sync_directory(folder)
 
     def write_state(self, identifier: str, **fields: Any) -> dict[str, Any]:
         """Change fields of `state.json` and leave the others; returns the whole document.
@@ -180,9 +179,10 @@ class RunFolders:
         return document
 
     def write_start(self, identifier: str, environment: Mapping[str, Any], plan: Plan, script: str) -> None:
-        """What is written when a run leaves the queue, at once: environment, plan, script, state `preparing`.
+        """What is written when a run leaves the queue: environment, plan, script, state `preparing`.
 
-        After a crash of the host the old content may stand there: the run is then prepared again.
+        Nobody has to wait for the disk: the keeper rewrites the state at once and durably, the rest is durable after
+        `sync_start`. What a host loses that crashes in between is a run that was lost anyway.
         """
         state = self._changed_state(identifier, {"state": RunState.PREPARING, "held": None})
         documents = {
@@ -192,13 +192,8 @@ class RunFolders:
         }
         folder = self.path(identifier)
         self.write_script(identifier, script)
-        with ThreadPoolExecutor(len(documents)) as pool:  # the disk makes one commit of them
-            tasks = [
-                pool.submit(write_json, folder / name, document, sync_folder=False)
-                for name, document in documents.items()
-            ]
-            for task in tasks:
-                task.result()
+        for name, document in documents.items():
+            write_json(folder / name, document, sync=False)
 
     def request_stop(
         self, identifier: str, now: bool = False, by: str = "user", cause: Cause = Cause.STOPPED_BY_USER

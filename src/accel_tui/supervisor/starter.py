@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 import socket
@@ -19,7 +20,7 @@ from accel_tui.model.runs import Cause, RunState
 from accel_tui.protocol.paths import LOCK_NAME
 from accel_tui.supervisor import wants
 from accel_tui.supervisor.replies import write_report
-from accel_tui.supervisor.submitter import Where, refusal
+from accel_tui.supervisor.submitter import Where, refusal, unanswered
 
 if TYPE_CHECKING:
     from accel_tui.jobs.spec import Job
@@ -140,8 +141,8 @@ class Starter:
     def _judge(self, entry: Entry, plan: Plan) -> None:
         yes = bool(entry.spec["yes"]) or entry.answered
         overrides = tuple(entry.spec["overrides"])
-        open_ones = job_checks.unanswered(plan.checks, yes=yes, overrides=overrides)
-        refused = job_checks.unanswered(plan.checks, yes=True, overrides=overrides)
+        open_ones = unanswered(plan.checks, yes=yes, overrides=overrides)
+        refused = unanswered(plan.checks, yes=True, overrides=overrides)
         if refused:
             raise refusal(refused, plan.checks)
         if open_ones:
@@ -170,6 +171,8 @@ class Starter:
     async def _answered(self, entry: Entry, answer: dict[str, Any]) -> None:
         if answer.get("started") is True:
             await self._service.watch.started(entry, answer)
+            with contextlib.suppress(OSError, AccelError):  # a full disk, or a run that is over and removed already
+                await asyncio.to_thread(self._service.folders.sync_start, entry.id)
             return
         reason, message = answer.get("reason"), str(answer.get("message", ""))
         if reason == "busy":

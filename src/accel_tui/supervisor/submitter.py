@@ -191,13 +191,20 @@ class Submitter:
 
     def _judge(self, prepared: Prepared, submission: Submission) -> None:
         plan = prepared.plan
-        open_ones = job_checks.unanswered(plan.checks, yes=submission.yes, overrides=submission.overrides)
+        open_ones = unanswered(plan.checks, yes=submission.yes, overrides=submission.overrides)
         if not plan.verified and plan.waiting_for is None:
             raise DeviceAbsentError(f"{submission.select!r} names a device that is not on this host")
         if not plan.verified:
             raise DeviceAbsentError(f"this host can never give {submission.select!r}: {plan.waiting_for}")
         if open_ones:
             raise refusal(open_ones, plan.checks)
+
+
+def unanswered(checks: Iterable[Check], *, yes: bool, overrides: Iterable[str]) -> list[Check]:
+    """Refusals that are not overridden and questions that are not answered."""
+    waived = set(overrides)
+    stopping = {CheckLevel.REFUSAL} if yes else {CheckLevel.REFUSAL, CheckLevel.ASK}
+    return [check for check in checks if check.level in stopping and check.id not in waived]
 
 
 def refusal(open_ones: Sequence[Check], checks: Iterable[Check]) -> CheckRefusedError:
