@@ -175,6 +175,16 @@ def test_an_unwatched_source_is_asked_again_for_an_answer() -> None:
     sampled([standin("well")], body, clock=lambda: now[0])
 
 
+def test_a_slow_source_is_asked_less_often() -> None:
+    async def body(sampler: Sampler) -> None:
+        with sampler.watching():
+            await sampler.inventory(wait=30)
+            while sampler.intervals["test.well"] != 1.0 or sampler.intervals["test.slow"] < 2.0:
+                await asyncio.sleep(0.02)
+
+    sampled([standin("well"), standin("slow")], body)
+
+
 def test_claims_and_runs_come_from_the_supervisor() -> None:
     claim = ReservedBy("run-1", "ana", None)
 

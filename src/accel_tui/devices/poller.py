@@ -82,6 +82,16 @@ class Poller:
         self.poke()
         await done.wait()
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it gives readings, and a question would be answered at once."""
+        return self.reads and self.probe.failure is None and self._latency <= _SLOW
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two rounds at present."""
+        return self._interval
+
     def sample_age(self) -> float:
         return float("inf") if self._read_at is None else self._clock() - self._read_at
 

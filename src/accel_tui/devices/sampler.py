@@ -86,13 +86,13 @@ class Sampler:
         """The devices with readings that are at most about a second old where the sources allow it.
 
         Waits for the first complete sample of every source, at most `wait` seconds; after that a source that is not
-        sampled every second is asked again first, for at most one second.
+        sampled every second is asked again first, unless it is slow.
         """
         late = [poller for poller in self._pollers if not poller.complete.is_set()]
         if late:
             await _all_within([poller.complete.wait() for poller in late], wait)
         else:
-            old = [p for p in self._pollers if p.reads and not p.probe.failure and p.sample_age() > _FRESH_SECONDS]
+            old = [poller for poller in self._pollers if poller.is_quick and poller.sample_age() > _FRESH_SECONDS]
             await _all_within([poller.refreshed() for poller in old], min(wait, _FRESH_WAIT))
         return self.snapshot()
 
@@ -147,6 +147,11 @@ class Sampler:
     def probe_pids(self) -> dict[str, int | None]:
         """The probe process of each source, for `doctor` and tests."""
         return {poller.label: poller.probe.pid for poller in self._pollers}
+
+    @property
+    def intervals(self) -> dict[str, float]:
+        """Seconds between two questions to each source, as adapted to its speed."""
+        return {poller.label: poller.interval for poller in self._pollers}
 
     def forget(self, subscription: Subscription) -> None:
         """Called by a subscription that was closed."""

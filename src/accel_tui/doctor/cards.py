@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accel_tui.doctor.host import Host, passed, warning
+from accel_tui.doctor.host import Host, passed, unknown, warning
 from accel_tui.model.devices import DeviceState
 from accel_tui.text import sanitise
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from accel_tui.model.plans import Check
 
 _SURVEY_SECONDS = 2.5
+_PLACES = ("sysfs_root", "proc_root", "dev_root", "hlml_library", "hl_smi", "level_zero_loader", "xpu_smi", "docker")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,15 @@ def survey_devices(host: Host) -> Iterator[Check]:
         yield warning(f"devices-{problem.code}", sanitise(problem.message), problem.remedy)
 
 
+def named_places(host: Host) -> Iterator[Check]:
+    """Libraries, tools and roots that settings name and that are not there."""
+    for name in _PLACES:
+        place = getattr(host.settings, name)
+        if place and not Path(place).exists():
+            message = f"the setting {name} names {place}, which does not exist"
+            yield warning("named-places", message, f"correct it in config.toml or in ACCEL_TUI_{name.upper()}")
+
+
 def gaudi(host: Host) -> Iterator[Check]:
     yield from _look(GAUDI, host)
 
@@ -69,8 +79,11 @@ def _look(family: Family, host: Host) -> Iterator[Check]:
     folder = sysfs / "bus/pci/devices"
     try:
         cards = [card for card in sorted(folder.iterdir()) if _is_one(family, card)]
+    except FileNotFoundError:
+        yield passed(family.id, f"no {family.name}: no PCI bus is visible ({folder})")
+        return
     except OSError as error:
-        yield passed(family.id, f"no {family.name}: PCI cannot be looked at ({folder}: {error.strerror})")
+        yield unknown(family.id, f"PCI cannot be looked at: {folder}: {error.strerror}")
         return
     if not cards:
         classes = " or ".join(f"{prefix}xxxx" for prefix in family.class_prefixes)

@@ -36,6 +36,7 @@ EXAMINERS: tuple[Examiner, ...] = (
     Examiner("accel-tui", software.product),
     Examiner("torch-stack", software.torch_stack, seconds=25.0),
     Examiner("devices", cards.survey_devices),
+    Examiner("named-places", cards.named_places),
     Examiner("gaudi", cards.gaudi),
     Examiner("xpu", cards.xpu),
     Examiner("state-folder", folders.state_folder),

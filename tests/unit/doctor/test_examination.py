@@ -139,6 +139,13 @@ def test_a_node_that_may_not_be_opened_names_the_group(host: Host, monkeypatch: 
     assert "member of the group" in found.remedy
 
 
+def test_a_named_library_that_is_not_there_is_told(host: Host) -> None:
+    assert not list(cards.named_places(host))
+    settings = dataclasses.replace(host.settings, hlml_library="/nowhere/libhlml.so")
+    found = only(cards.named_places(dataclasses.replace(host, settings=settings)))
+    assert "ACCEL_TUI_HLML_LIBRARY" in str(found.remedy)
+
+
 # Folders
 
 
