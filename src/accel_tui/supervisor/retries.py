@@ -25,7 +25,7 @@ def wanted(run: Run, spec: Mapping[str, Any]) -> bool:
         return False
     if run.cause is Cause.TIME_LIMIT and launch["resume"] != "last":
         return False
-    first = int(spec.get("first_attempt", 1))
+    first = int(spec.get("first_attempt", spec["attempt"]))
     return run.attempt - first < int(launch["retries"])
 
 

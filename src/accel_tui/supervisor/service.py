@@ -9,12 +9,14 @@ import os
 import pwd
 import socket
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accel_tui.devices.history import History
 from accel_tui.devices.sampler import Sampler
 from accel_tui.executors.local import KeeperPool, supervisor_argv
 from accel_tui.jobs.spec import parse_job
+from accel_tui.keeper import processes
 from accel_tui.model.places import Places
 from accel_tui.model.runs import Cause, RunState
 from accel_tui.model.times import time_seconds, time_text
@@ -37,7 +39,6 @@ from accel_tui.supervisor.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
-    from pathlib import Path
 
     from accel_tui.config.settings import Settings
     from accel_tui.model.devices import Inventory, Problem
@@ -49,6 +50,23 @@ log = logging.getLogger(__name__)
 INDEX_NAME = "index.sqlite3"
 HISTORY_NAME = "history.sqlite3"
 AUDIT_NAME = "audit.log"
+
+
+def run_of(pid: int) -> str | None:
+    """The run that a process of ours belongs to."""
+    start = processes.start_time(pid)
+    return None if start is None else _run_of(pid, start)
+
+
+@functools.lru_cache(maxsize=512)
+def _run_of(pid: int, _start: int) -> str | None:
+    mark = f"{processes.TAG}=".encode()
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:  # another user's, or gone
+        return None
+    found = next((entry for entry in environment.split(b"\0") if entry.startswith(mark)), None)
+    return None if found is None else found[len(mark) :].decode(errors="replace")
 
 
 class Service:
@@ -88,6 +106,7 @@ class Service:
             Places.of(settings, demo),
             environment=self.environment,
             reserved_by=self.reservations.reserved_by,
+            run_of=run_of,
             busy=lambda: bool(self.book.occupying()),
             record=self.history.append,
         )

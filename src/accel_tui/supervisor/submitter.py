@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from accel_tui.jobs import checks as job_checks
 from accel_tui.jobs import planning
 from accel_tui.jobs.spec import parse_job
-from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError
+from accel_tui.keeper.locks import LockFolderError
+from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, StateFolderError
 from accel_tui.model.plans import CheckLevel
 from accel_tui.model.secrets import is_secret
 from accel_tui.model.times import time_text
@@ -81,10 +82,11 @@ class Submitter:
             RunNotFoundError: `after`, `retry_of` or `exact` names no run.
         """
         service = self._service
-        after = tuple((service.book.find(ref), how) for ref, how in submission.after)
         original = None if submission.retry_of is None else service.book.run(submission.retry_of)
         prepared = await self.prepare(submission, examine=True)
         self._judge(prepared, submission)
+        wished = dict.fromkeys([*submission.after, *map(_after, prepared.job.launch.after)])
+        after = dict.fromkeys((service.book.find(ref), how) for ref, how in wished)
         spec = self._spec(prepared, submission, received)
         spec["after"] = [list(pair) for pair in after]
         if original is not None:
@@ -198,6 +200,16 @@ class Submitter:
             raise DeviceAbsentError(f"this host can never give {submission.select!r}: {plan.waiting_for}")
         if open_ones:
             raise refusal(open_ones, plan.checks)
+        try:
+            self._service.reservations.paths(set(plan.devices) - {wants.CPU})
+        except LockFolderError as error:
+            remedy = "set ACCEL_TUI_LOCK_DIR to a folder that you and the other users of this host share"
+            raise StateFolderError(str(error), remedy=remedy) from None
+
+
+def _after(text: str) -> tuple[str, str]:
+    """`RUN` or `RUN:ok`, as a job writes it."""
+    return (text[:-3], "ok") if text.endswith(":ok") else (text, "any")
 
 
 def unanswered(checks: Iterable[Check], *, yes: bool, overrides: Iterable[str]) -> list[Check]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from accel_tui.keeper import locks
-from accel_tui.model.errors import DeviceAbsentError
+from accel_tui.model.errors import DeviceAbsentError, StateFolderError
 from accel_tui.model.runs import RunState
 from support.supervising import Site, site
 from support.waiting import wait_for
@@ -90,3 +90,11 @@ def test_cards_of_a_killed_supervisors_run_stay_taken(demo: Site) -> None:
     assert wait_for(lambda: demo.client.run(second).waiting_for)
     demo.client.stop(first, now=True)
     demo.finished(second)
+
+
+def test_an_unsafe_lock_folder_refuses_runs_that_need_cards(demo: Site, own_world: Path) -> None:
+    demo.client.connect()
+    (demo.state / "locks").symlink_to(own_world)
+    with pytest.raises(StateFolderError, match="lock"):
+        demo.submit(["true"], "gaudi:0", yes=True)
+    demo.finished(demo.submit(["true"], "none"))

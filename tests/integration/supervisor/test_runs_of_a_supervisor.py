@@ -135,6 +135,7 @@ def test_runs_are_found_by_id_name_prefix_and_last(here: Site) -> None:
         with pytest.raises((RunNotFoundError, UsageError)):
             here.client.run(absent)
     assert {run.id for run in here.client.runs(name="^al")} == {one, two}
+    here.reach(three, RunState.RUNNING)
     assert [run.id for run in here.client.runs(state="running")] == [three]
     with pytest.raises(UsageError):
         here.client.runs(name="(")
@@ -217,3 +218,16 @@ def test_every_change_is_in_the_audit_with_who_made_it(here: Site) -> None:
     assert all(line["run"] == identifier for line in lines)
     by = [line["by"] for line in lines if line["what"] != "end"]
     assert by == [{"uid": os.getuid(), "pid": os.getpid()}] * 3
+
+
+def test_a_job_can_name_what_it_waits_for_itself(here: Site) -> None:
+    first = here.finished(here.submit(["false"], name="first")).id
+    run = here.finished(here.submit(["true"], launch={"after": ["first:ok"]}))
+    assert (run.result, run.cause) == (RunResult.NOT_STARTED, Cause.DEPENDENCY_FAILED)
+    assert here.finished(here.submit(["true"], launch={"after": [first]})).result is RunResult.SUCCEEDED
+
+
+def test_a_run_that_is_submitted_again_keeps_its_own_retries(here: Site) -> None:
+    first = here.finished(here.submit(["false"]))
+    last = here.finished(here.submit(["false"], launch={"retries": 1}, retry_of=first.id))
+    assert last.attempt == 3
