@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ from accel_tui.devices.registry import SourceEntry
 from accel_tui.model.devices import ReadingStatus
 from accel_tui.model.places import Places
 from support.sources import STANDINS, standin
+from support.waiting import wait_for
 
-SHORT = Deadlines(start=20, inventory=20, read=0.5, holders=20)
+SHORT = Deadlines(start=30, inventory=30, read=1.5, holders=30)
 KEY = "pci:0000:01:00.0"
 
 
@@ -185,7 +188,7 @@ def test_no_second_process_while_the_first_is_still_in_the_kernel(tmp_path: Path
     with_probe(
         standin("unkillable"),
         body,
-        deadlines=Deadlines(start=20, read=3),
+        deadlines=Deadlines(start=30, inventory=30, read=4),
         STANDIN_RELEASE=str(release),
         STANDIN_TRACED=str(traced),
         STANDIN_ONCE=str(tmp_path / "happened"),
@@ -216,3 +219,39 @@ def test_pauses_grow_with_failures_in_a_row() -> None:
         assert pauses[-1] > pauses[0]
 
     with_probe(SourceEntry("test", "gone", "no_such_module_at_all"), body)
+
+
+def test_a_hung_probe_dies_with_its_parent(tmp_path: Path) -> None:
+    """Nobody reads the pipe while a driver call hangs: the kernel ends it."""
+    code = (
+        "import asyncio, os, sys\n"
+        f"sys.path[:0] = {sys.path!r}\n"
+        "from accel_tui.devices.probes import Deadlines, Probe\n"
+        "from accel_tui.model.places import Places\n"
+        "from support.sources import standin\n"
+        "async def main():\n"
+        "    probe = Probe(standin('hanging'), Places(), deadlines=Deadlines(read=3600))\n"
+        "    await probe.ask('inventory')\n"
+        "    print(probe.pid, flush=True)\n"
+        "    await probe.ask('read')\n"
+        "asyncio.run(main())\n"
+    )
+    marker = tmp_path / "happened"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "STANDIN_ONCE": str(marker)},
+    ) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        wait_for(marker.exists, what="the hang")
+        parent.kill()
+    wait_for(lambda: not Path(f"/proc/{pid}").exists() or _is_zombie(pid), what="the end of the probe")
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True

@@ -138,7 +138,7 @@ def test_a_hung_source_is_given_up_for_the_first_answer() -> None:
         assert FIRST in by_key(inventory)
 
     entries = [standin("hanging"), standin("refusing"), standin("well")]
-    sampled(entries, body, deadlines=Deadlines(start=20, inventory=20, read=0.5, holders=20))
+    sampled(entries, body, deadlines=Deadlines(start=30, inventory=30, read=1.5, holders=30))
 
 
 def test_watching_samples_on_and_a_burst_collapses() -> None:
@@ -200,6 +200,6 @@ def test_claims_and_runs_come_from_the_supervisor() -> None:
 
 @pytest.mark.parametrize("attribute", ["hanging", "unopened"])
 def test_a_survey_ends_in_time_and_names_who_did_not_answer(attribute: str) -> None:
-    inventory = survey(object(), entries=[standin("well"), standin(attribute)], seconds=4)
+    inventory = survey(object(), entries=[standin("well"), standin(attribute)], seconds=5)
     assert FIRST in by_key(inventory)
     assert any(attribute in problem.message for problem in inventory.problems)

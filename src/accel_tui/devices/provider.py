@@ -115,7 +115,7 @@ def _pack(reading: Reading) -> list[Any]:
 
 def _unpack(name: str, packed: Sequence[Any]) -> Reading:
     raw, value, source, reason, age = (*packed, None, None)[:5]
-    status = ReadingStatus(raw)
+    status, source = ReadingStatus(raw), None if source is None else str(source)
     age = float(age) if isinstance(age, int | float) and math.isfinite(age) else None
     if status is not ReadingStatus.OK:
         reason = None if reason is None else str(reason)
