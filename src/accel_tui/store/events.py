@@ -197,9 +197,12 @@ def _take(values: dict[str, Any], event: Event, names: tuple[str, ...]) -> None:
 
 def number(value: Any) -> float | None:
     """`value` when it is a finite number, else None."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return value
-    return None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
 
 
 def series_of(folder: Path) -> list[dict[str, Any]]:

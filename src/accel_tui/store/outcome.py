@@ -37,7 +37,7 @@ class Facts:
     worker: bool
     """Whether its kind uses the worker, so that events decide."""
     processes: int
-    """Ranks that were expected to report."""
+    """Ranks that were expected to report, at least 1."""
     events: Mapping[int, Sequence[Event]]
     """The last events of each rank."""
 
@@ -89,7 +89,7 @@ def told_result(facts: Facts) -> RunResult | None:
     if any(result.get("ok") is not True for result in results):
         return RunResult.FAILED
     ranks = {rank for rank, events in facts.events.items() if events and events[-1]["event"] == "result"}
-    if not ranks.issuperset(range(max(facts.processes, 1))):
+    if not ranks.issuperset(range(facts.processes)):
         return None
     return RunResult.STOPPED if any(result.get("stopped") is True for result in results) else RunResult.SUCCEEDED
 
@@ -185,7 +185,7 @@ def _of_silence(exit_code: int | None, step: str, facts: Facts) -> Diagnosis:
     if not any(facts.events.values()):
         return Diagnosis("worker-silent", f"the worker ended before it reported anything ({code})", step)
     finished = {rank for rank, events in facts.events.items() if events and events[-1]["event"] == "result"}
-    silent = sorted(set(range(max(facts.processes, 1))) - finished)
+    silent = sorted(set(range(facts.processes)) - finished)
     if not silent:
         return Diagnosis("worker-failed", f"the worker reported a failure ({code})", step)
     names = ", ".join(map(str, silent[:8])) + (", …" if len(silent) > 8 else "")

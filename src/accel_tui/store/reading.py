@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEEPER_KILLED = "its keeper was killed; it goes on without one, and its exit code will not be known"
+MOST_RANKS = 100_000
+"""More than any host starts; a damaged figure must not cost memory."""
 _WAITING = {RunState.QUEUED, RunState.PREPARING}
 
 
@@ -159,7 +161,8 @@ def _plan_facts(folder: Path) -> tuple[tuple[str, ...], int]:
         plan = read_document(folder / "plan.json")
     except (FileNotFoundError, DamagedError):
         return (), 1
-    return texts(plan, "devices"), optional(plan, "processes", int) or 1
+    processes = optional(plan, "processes", int) or 1
+    return texts(plan, "devices"), min(max(processes, 1), MOST_RANKS)
 
 
 def _going(folder: Path, base: Run, standing: _Standing, state: dict[str, Any]) -> Run:
