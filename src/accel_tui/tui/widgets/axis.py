@@ -21,17 +21,26 @@ class Label(NamedTuple):
     text: str
 
 
+def _start(label: Label, axis: Axis, columns: int) -> tuple[int, str]:
+    """Where a label begins, and its clean text; the first column of a sliding axis begins within a slot of its edge."""
+    text = clean((Piece(label.text),))[0].text
+    column = axis.column(label.x, columns)
+    return min(0 if column == -1 else column, columns - len(text)), text
+
+
 def axis_line(labels: Sequence[Label], axis: Axis, left: int, columns: int) -> Cell:
-    """Labels in faint, each beginning at its column or ending with the axis; what would overlap is left out."""
-    line, reached = "", -1
-    for x, foreign in sorted(labels):
-        text = clean((Piece(foreign),))[0].text
-        start = min(axis.column(x, columns), columns - len(text))
-        if start == -1:
-            start = 0  # an x at the edge: the first column of a sliding axis begins within one slot of it
-        if start > reached and start >= 0:
+    """Labels in faint, each beginning at its column or ending with the axis.
+
+    Where two would touch, the last one stays, since it is the newest, then those from the left.
+    """
+    places = [place for place in (_start(label, axis, columns) for label in sorted(labels)) if place[0] >= 0]
+    line = ""
+    for start, text in places[:-1]:
+        touches_left = bool(line) and start <= len(line)
+        if not touches_left and start + len(text) < places[-1][0]:
             line = line.ljust(start) + text
-            reached = start + len(text)
+    for start, text in places[-1:]:
+        line = line.ljust(start) + text
     return (Piece(" " * left), Piece(line.ljust(columns), "faint"))
 
 

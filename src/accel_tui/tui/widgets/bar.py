@@ -37,7 +37,7 @@ def parts_bar(parts: Sequence[tuple[float, str]], total: float, width: int, glyp
     pieces, reached, amount = [], 0, 0.0
     for value, role in parts:
         amount += max(0.0, value)
-        end = min(width, round(amount / total * width))
+        end = round(min(1.0, amount / total) * width)
         pieces.append(Piece(glyphs.text("bar-full") * (end - reached), role))
         reached = end
     return joined((*pieces, Piece(glyphs.text("bar-rest") * (width - reached), "track")))
