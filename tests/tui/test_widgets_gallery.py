@@ -11,6 +11,7 @@ from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.grid import Grid
 from accel_tui.tui.widgets.heat import HeatStrip
 from support.gallery import NOW, Gallery
+from support.log_gallery import LogGallery
 from support.screens import assert_grid, picture, rows, text_grid
 
 THEMES = load_themes(shipped_folder("themes")).palettes
@@ -22,6 +23,15 @@ async def test_every_widget_at_three_sizes(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         assert_grid(app, f"gallery-{size[0]}x{size[1]}")
+
+
+@pytest.mark.parametrize("size", [(160, 20), (120, 14), (80, 12)])
+async def test_a_log_at_three_sizes(size: tuple[int, int]) -> None:
+    app = LogGallery()
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        assert_grid(app, f"log-{size[0]}x{size[1]}")
 
 
 async def test_ascii_is_ascii() -> None:

@@ -8,7 +8,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from accel_tui.tui.widgets.painted import Painted
-from accel_tui.tui.widgets.pieces import Cell, Ends, spread
+from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, Rule, cell_width, spread
 
 
 class Lines(Painted):
@@ -18,11 +18,13 @@ class Lines(Painted):
     Lines { height: auto; width: 1fr; }
     """
 
-    def __init__(self, lines: Iterable[Cell | Ends] = (), *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self, lines: Iterable[Cell | Ends | Rule] = (), *, id: str | None = None, classes: str | None = None
+    ) -> None:
         super().__init__(id=id, classes=classes)
         self._lines = tuple(lines)
 
-    def show(self, lines: Iterable[Cell | Ends]) -> None:
+    def show(self, lines: Iterable[Cell | Ends | Rule]) -> None:
         """Replace the lines."""
         old, self._lines = self._lines, tuple(lines)
         if len(old) != len(self._lines):
@@ -40,4 +42,12 @@ class Lines(Painted):
         if isinstance(content, Ends):
             cut = self.glyphs.text("cut")
             content = spread(content.left, content.right, self.size.width, cut, self.glyphs.ascii)
+        elif isinstance(content, Rule):
+            content = self._rule(content)
         return self.line(content)
+
+    def _rule(self, rule: Rule) -> Cell:
+        sign = self.sign("rule")
+        title = (sign._replace(text=sign.text * 2 + " "), Piece(rule.title + " ", "muted")) if rule.title else ()
+        rest = max(0, self.size.width - cell_width(title))
+        return (*title, sign._replace(text=sign.text * rest))

@@ -307,7 +307,11 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
             return self.notice(self._empty, y)
         if y >= len(lines):
             return self.line(())
-        return self._cropped(self._strip(lines[y], y))
+        line = lines[y]
+        return self._cropped(self._strip(line, y), "select" if self._is_current(line) else self.surface)
+
+    def _is_current(self, line: Line) -> bool:
+        return self._current is not None and line.offset <= self._current < line.end
 
     def _strip(self, line: Line, y: int) -> Strip:
         key = (line.offset, line.end)
@@ -330,20 +334,20 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         exact = self._window is not None and self._window.counted
         number = self.scroll_offset.y + y if exact else None
         content = self._dress(LogLine(number, line.offset, text))
-        current = self._current is not None and line.offset <= self._current < line.end
+        current = self._is_current(line)
         if self._pattern is not None:
             content = marked(content, self._pattern, current=current)
         return Strip(segments(content, self.palette, "select" if current else self.surface))
 
-    def _cropped(self, strip: Strip) -> Strip:
+    def _cropped(self, strip: Strip, surface: str) -> Strip:
         width = self.scrollable_content_region.width  # without the scroll bar
         end = self._left + width
-        blank = self.palette.style("text", self.surface)
+        blank = self.palette.style("text", surface)
         if strip.cell_length <= end:
             return strip.crop(self._left, end).adjust_cell_length(width, blank)
         cut = self.glyphs.text("cut")
         kept = strip.crop(self._left, end - len(cut)).adjust_cell_length(width - len(cut), blank)
-        return Strip([*kept, Segment(cut, self.palette.style("faint", self.surface))], width)
+        return Strip([*kept, Segment(cut, self.palette.style("faint", surface))], width)
 
 
 def _plain(line: LogLine) -> Cell:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from accel_tui.logs.lines import Line, LineIndex, iterate, line_start, start_of_last
 from accel_tui.logs.source import ByteSource
 
-STEP = 8 * 1024 * 1024
-"""Bytes that are counted before others get their turn: a few milliseconds."""
+STEP = 2 * 1024 * 1024
+"""Bytes that are counted before others get their turn: a key takes several turns, so one must be short."""
 
 _SAMPLE = 64 * 1024
 _NEAR = 20_000  # lines that are looked for backwards from the end, before they were counted

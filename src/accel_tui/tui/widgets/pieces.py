@@ -41,6 +41,12 @@ class Ends(NamedTuple):
     right: Cell
 
 
+class Rule(NamedTuple):
+    """A line across, with or without a word in it."""
+
+    title: str = ""
+
+
 def cell(*parts: Piece | str) -> Cell:
     """Pieces in a row; a bare string has the role `text`."""
     return tuple(part if isinstance(part, Piece) else Piece(part) for part in parts)
