@@ -1,0 +1,104 @@
+"""Answers of shell completion: verbs, flags, runs, devices and session files.
+
+It reads what is on disk and asks a supervisor that runs already; it never starts one, and a fault means no answer.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.model.errors import AccelError
+
+if TYPE_CHECKING:
+    import argparse
+
+_WORDS = ("cpu", "auto", "none")
+
+
+def complete() -> None:
+    """Write the completions that the shell asked for and end the process."""
+    import argcomplete
+
+    from accel_tui.cli.parser import full_parser
+
+    parser = full_parser()
+    _attach(parser)
+    argcomplete.autocomplete(parser, always_complete_options="long")
+
+
+def _attach(parser: argparse.ArgumentParser) -> None:
+    """Give each argument that names a run, a device selection or a session file its completer."""
+    completers = {"refs": runs, "ref": runs, "after": runs, "before": runs, "devices": devices, "file": sessions}
+    for action in parser._actions:  # argparse offers no other way to reach them
+        if isinstance(action.choices, dict):
+            for child in action.choices.values():
+                _attach(child)
+        elif action.dest in completers:
+            action.completer = completers[action.dest]  # type: ignore[attr-defined] # argcomplete's own protocol
+
+
+def runs(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """`last`, ids and names of the newest runs."""
+    import json
+
+    try:
+        folder = _folder(parsed_args) / "runs"
+        ids = sorted((entry.name for entry in os.scandir(folder)), reverse=True)[:200]
+    except (OSError, AccelError):
+        return []
+    names = set()
+    for ident in ids[:50]:
+        try:
+            names.add(str(json.loads((folder / ident / "spec.json").read_bytes())["name"]))
+        except (OSError, ValueError, KeyError, TypeError):  # a damaged record completes nothing
+            continue
+    return [word for word in ["last", *sorted(names), *ids] if word.startswith(prefix) and word.isprintable()]
+
+
+def devices(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Selectors of the devices that a running supervisor knows."""
+    from accel_tui.cli.picture import short_key
+    from accel_tui.client import starting
+    from accel_tui.client.connection import Client
+
+    words = list(_WORDS)
+    try:
+        folder = _folder(parsed_args)
+        if starting.listens(str(folder)):
+            client = Client(folder, None, None, os.environ, may_start=False)
+            client.connect(start=False)
+            words = [short_key(view) for view in client.devices(wait=0).devices] + words
+    except (OSError, AccelError):
+        return []
+    head, comma, _last = prefix.rpartition(",")
+    return [f"{head}{comma}{word}" for word in dict.fromkeys(words) if f"{head}{comma}{word}".startswith(prefix)]
+
+
+def sessions(prefix: str, **_: Any) -> list[str]:
+    """Session files and folders below the current one."""
+    head, slash, last = prefix.rpartition("/")
+    try:
+        entries = sorted(os.scandir(Path(head + slash).expanduser() if slash else "."), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    found = []
+    for entry in entries:
+        if entry.name.startswith(last) and (last.startswith(".") or not entry.name.startswith(".")):
+            if entry.is_dir():
+                found.append(f"{head}{slash}{entry.name}/")
+            elif entry.name.endswith(".toml"):
+                found.append(f"{head}{slash}{entry.name}")
+    return found
+
+
+def _folder(parsed_args: argparse.Namespace) -> Path:
+    from accel_tui.cli.context import Context, own_environment
+    from accel_tui.cli.output import Output
+
+    for name in ("demo", "state_dir"):
+        if not hasattr(parsed_args, name):
+            setattr(parsed_args, name, None)
+    environment = own_environment()
+    return Context(parsed_args, (), Output(environment), environment).folder_in_force

@@ -1,0 +1,97 @@
+"""Turns whatever goes wrong in a verb into words, a document and an exit code; no traceback reaches the screen."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accel_tui.cli.output import Output, Styled
+from accel_tui.model.errors import AccelError, CheckRefusedError, ExitCode
+from accel_tui.model.plans import CheckLevel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def guarded(verb: Callable[[], int], output: Output, report_folder: Callable[[], Path]) -> int:
+    """Run `verb` and return the exit code of the process.
+
+    `report_folder` names the folder for the report of an internal error; it is asked only then.
+    """
+    try:
+        code = verb()
+        sys.stdout.flush()
+    except AccelError as error:
+        return report(error, output)
+    except KeyboardInterrupt:
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        quiet_broken_pipe()
+        return int(ExitCode.DONE)
+    except Exception as error:  # the process border: a person gets words and a report instead of a traceback
+        return _internal(error, output, report_folder)
+    return code
+
+
+def quiet_broken_pipe() -> None:
+    """Let the interpreter end without a complaint: the reader of our output has gone, which is its right."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
+def report(error: AccelError, output: Output) -> int:
+    """Tell `error` in words on standard error, or as a document on standard output when JSON was asked for."""
+    try:
+        if output.json_wanted:
+            output.document({"schema": 1, "error": error.to_json()})
+        else:
+            _tell(error, output)
+    except BrokenPipeError:
+        quiet_broken_pipe()
+    return int(error.exit_code)
+
+
+def _tell(error: AccelError, output: Output) -> None:
+    first, *more = error.message.split("\n")
+    output.note(output.glyph("failed"), " ", Styled("error: ", "error"), first)
+    for line in more:
+        output.note("  ", line)
+    if isinstance(error, CheckRefusedError):
+        for check in error.checks:
+            if check.level in (CheckLevel.REFUSAL, CheckLevel.ASK):
+                output.note("  ", output.glyph(check.level.value), f" {check.level.value} {check.id}: {check.message}")
+                if check.remedy:
+                    output.note("    ", Styled(check.remedy, "muted"))
+    if error.remedy:
+        for line in error.remedy.split("\n"):
+            output.note("  ", line)
+
+
+def _internal(error: Exception, output: Output, report_folder: Callable[[], Path]) -> int:
+    place = _write_report(report_folder)
+    wrapped = AccelError(
+        f"internal error: {type(error).__name__}: {error}",
+        remedy=f"the report is in {place}" if place else "no report could be written",
+    )
+    return report(wrapped, output)
+
+
+def _write_report(report_folder: Callable[[], Path]) -> Path | None:
+    """The traceback, without argument values or environment, in a file that only its owner reads."""
+    import tempfile
+
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    text = f"{moment} Python {sys.version.split()[0]}\n{traceback.format_exc()}"
+    for folder in (report_folder, lambda: Path(tempfile.gettempdir())):
+        try:
+            descriptor, name = tempfile.mkstemp(prefix="accel-tui-report-", suffix=".txt", dir=folder())
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+        except (OSError, AccelError):  # an unusable state folder must not hide the fault itself
+            continue
+        return Path(name)
+    return None

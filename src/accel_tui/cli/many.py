@@ -1,0 +1,42 @@
+"""The shape of every verb that does one thing to several runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accel_tui.cli.output import Styled
+from accel_tui.model.errors import AccelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accel_tui.cli.context import Context
+    from accel_tui.model.runs import Run
+
+
+def each_run(context: Context, act: Callable[[str], tuple[Run, str | None]], told: str) -> list[Run]:
+    """Act on every run named in `refs`, tell each outcome, and return the runs.
+
+    One that fails does not keep the others from being done; the first failure is raised when all were tried.
+    """
+    done: list[Run] = []
+    notes: list[str | None] = []
+    failures: list[AccelError] = []
+    for ref in context.arguments.refs:
+        try:
+            run, note = act(ref)
+        except AccelError as error:
+            failures.append(error)
+            continue
+        done.append(run)
+        notes.append(note)
+        if not context.output.json_wanted:
+            context.output.note(Styled(run.name, "strong"), f" {run.id}: {note or told}")
+    for failure in failures[1:]:
+        context.output.note(context.output.glyph("failed"), " ", failure.message)
+    if failures:
+        raise failures[0]
+    if context.output.json_wanted:
+        listed = [{**run.to_json(), "note": note} for run, note in zip(done, notes, strict=True)]
+        context.output.document({"schema": 1, "runs": listed})
+    return done

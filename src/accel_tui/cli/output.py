@@ -1,0 +1,183 @@
+"""Where everything that a verb says goes: data on standard output, the rest on standard error.
+
+Foreign text cannot reach a terminal unchanged through this module: every part of a line passes the sanitiser before it
+is styled, and JSON escapes whatever is not plain ASCII. `Output.raw` alone writes bytes as they are, and refuses a
+terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+from accel_tui.model.errors import UsageError
+from accel_tui.text import sanitise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LINE_LIMIT = 1 << 20
+"""Characters of one line of a log that are shown; a longer one is cut."""
+
+_GLYPHS: Mapping[str, tuple[str, str, str]] = {
+    # word that stands with it: glyph, its ASCII form, role
+    "running": ("●", "*", "ok"),
+    "starting": ("●", "*", "ok"),
+    "preparing": ("◷", "q", "accent"),
+    "stopping": ("■", "#", "warn"),
+    "free": ("○", "o", "muted"),
+    "foreign": ("◆", "@", "foreign"),
+    "idle-held": ("◐", "~", "warn"),
+    "stale": ("◌", "?", "warn"),
+    "queued": ("◷", "q", "accent"),
+    "reserved": ("◷", "q", "accent"),
+    "succeeded": ("✓", "+", "ok"),
+    "pass": ("✓", "+", "ok"),
+    "failed": ("✗", "X", "error"),
+    "not-started": ("✗", "X", "error"),
+    "refusal": ("✗", "X", "error"),
+    "stopped": ("■", "#", "muted"),
+    "lost": ("◇", "%", "warn"),
+    "warning": ("▲", "!", "warn"),
+    "ask": ("▲", "!", "warn"),
+    "unknown": ("◌", "?", "warn"),
+    "absent": ("–", "-", "muted"),
+    "cut": ("…", "..", "muted"),
+}
+# The ANSI colours that the look gives to a terminal's own palette; bold and dim are all that NO_COLOR leaves.
+_COLOURS: Mapping[str, str] = {
+    "ok": "36",
+    "warn": "33",
+    "error": "31",
+    "foreign": "35",
+    "accent": "94",
+    "strong": "1",
+    "muted": "2",
+    "head": "2",
+    "simulated": "7",
+}
+_PLAIN: Mapping[str, str] = {"warn": "1", "error": "1", "strong": "1", "muted": "2", "head": "2", "simulated": "7"}
+
+
+@dataclass(frozen=True)
+class Styled:
+    """A piece of text in one of the roles of the look; it is sanitised like any other."""
+
+    text: str
+    role: str
+
+
+Part = str | Styled
+
+
+def width(text: str) -> int:
+    """Terminal columns of sanitised text."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def locale_is_utf8(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal takes UTF-8. Python hides a plain C locale behind its UTF-8 mode; this looks behind it."""
+    if sys.flags.utf8_mode and "PYTHONUTF8" not in environment:
+        return False
+    return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+
+
+class Output:
+    """The two streams of one verb, and how text is drawn on them."""
+
+    def __init__(self, environment: Mapping[str, str], *, ascii_only: bool = False, json_wanted: bool = False) -> None:
+        self.json_wanted = json_wanted
+        self.ascii_only = ascii_only or not locale_is_utf8(environment)
+        self._colour = "NO_COLOR" not in environment or not environment["NO_COLOR"]
+        self._dumb = environment.get("TERM", "") in ("", "dumb")
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a broken name must not end a verb
+                stream.reconfigure(errors="backslashreplace")
+
+    def glyph(self, word: str) -> Styled:
+        """The sign of a state; the word itself must stand beside it."""
+        shape, plain, role = _GLYPHS.get(word, _GLYPHS["unknown"])
+        return Styled(plain if self.ascii_only else shape, role)
+
+    def line(self, *parts: Part) -> None:
+        """One line of data."""
+        self._write(sys.stdout, self._join(sys.stdout, parts) + "\n")
+
+    def note(self, *parts: Part) -> None:
+        """One line that is not data: progress, remarks, questions."""
+        sys.stdout.flush()
+        self._write(sys.stderr, self._join(sys.stderr, parts) + "\n")
+        sys.stderr.flush()
+
+    def text(self, text: str) -> None:
+        """Several lines of data, in full; newlines stay."""
+        lines = text.split("\n")
+        self._write(sys.stdout, "\n".join(sanitise(line, limit=LINE_LIMIT) for line in lines))
+
+    def log_line(self, text: str) -> None:
+        """One line of a log, in full."""
+        self._write(sys.stdout, sanitise(text, limit=LINE_LIMIT) + "\n")
+
+    def document(self, document: Mapping[str, Any], *, indent: int | None = 2) -> None:
+        """One JSON document; ASCII, so that no byte in it can steer a terminal."""
+        self._write(sys.stdout, json.dumps(document, indent=indent, ensure_ascii=True) + "\n")
+        sys.stdout.flush()
+
+    def raw(self, data: bytes) -> None:
+        """Bytes as they are.
+
+        Raises:
+            UsageError: standard output is a terminal.
+        """
+        if sys.stdout.isatty():
+            raise UsageError(
+                "--raw does not write to a terminal: the bytes of a job could steer it",
+                remedy="send it into a pipe or a file",
+            )
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+
+    def flush(self) -> None:
+        """Hand what was written to whoever reads; following needs it."""
+        sys.stdout.flush()
+
+    def table(
+        self, heads: Sequence[str], rows: Sequence[Sequence[Part]], *, right: frozenset[int] = frozenset()
+    ) -> None:
+        """Rows under muted heads, in columns as wide as their widest cell; `right` columns are right-aligned."""
+        cells = [[self._cell(cell) for cell in row] for row in rows]
+        widths = [max([width(head), *(width(row[column].text) for row in cells)]) for column, head in enumerate(heads)]
+        for row in [[Styled(head, "head") for head in heads], *cells]:
+            parts: list[Part] = []
+            for column, cell in enumerate(row):
+                gap = " " * (widths[column] - width(cell.text))
+                last = column == len(row) - 1
+                parts += [gap, cell] if column in right else [cell, "" if last else gap]
+                parts.append("" if last else "  ")
+            self.line(*parts)
+
+    def _cell(self, part: Part) -> Styled:
+        text, role = (part, "") if isinstance(part, str) else (part.text, part.role)
+        return Styled(self._localised(sanitise(text)), role)
+
+    def _join(self, stream: TextIO, parts: Sequence[Part]) -> str:
+        return "".join(self._draw(stream, self._cell(part)) for part in parts)
+
+    def _draw(self, stream: TextIO, cell: Styled) -> str:
+        code = (_COLOURS if self._colour else _PLAIN).get(cell.role)
+        if code is None or not cell.text or self._dumb or not stream.isatty():
+            return cell.text
+        return f"\x1b[{code}m{cell.text}\x1b[0m"
+
+    def _localised(self, text: str) -> str:
+        # Signs of ours inside words; foreign text outside ASCII stays and the stream escapes what it cannot carry.
+        return text.replace("–", "-").replace("…", "..").replace("·", "-") if self.ascii_only else text
+
+    @staticmethod
+    def _write(stream: TextIO, text: str) -> None:
+        stream.write(text)

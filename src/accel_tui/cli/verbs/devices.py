@@ -1,0 +1,46 @@
+"""`devices`: inventory with readings, holders and problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accel_tui.cli.picture import device_table
+
+if TYPE_CHECKING:
+    import argparse
+
+    from accel_tui.cli.context import Context
+
+EXAMPLE = "accel-tui devices --json"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the verb takes."""
+    parser.add_argument("--json", action="store_true", help="one JSON document; with --watch one per line")
+    parser.add_argument("--watch", action="store_true", help="print again at each change, until interrupted")
+
+
+def run(context: Context) -> int:
+    """Print the inventory, once or for as long as nobody interrupts."""
+    output = context.output
+    inventory = context.client.devices()
+    watch = context.arguments.watch
+    if context.arguments.json:
+        output.document(inventory.to_json(), indent=None if watch else 2)
+    else:
+        device_table(output, inventory)
+    if not watch:
+        return 0
+    from accel_tui.model.devices import Inventory
+
+    for event in context.client.events():
+        if event.name != "devices":
+            continue
+        fresh = Inventory.from_json(event.data.get("inventory", event.data))
+        if context.arguments.json:
+            output.document(fresh.to_json(), indent=None)
+        else:
+            output.line("")
+            device_table(output, fresh)
+        output.flush()
+    return 0

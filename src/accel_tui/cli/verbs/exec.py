@@ -1,0 +1,124 @@
+"""`exec`: run a program here, on this terminal, with devices reserved for it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from accel_tui.cli.choosing import device_argument, from_command
+from accel_tui.cli.output import Styled
+from accel_tui.cli.planned import apart_from_a_run, inventory, make_plan
+from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, ExitCode, StateFolderError
+from accel_tui.model.plans import CheckLevel
+from accel_tui.model.times import time_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from accel_tui.cli.context import Context
+    from accel_tui.model.plans import Plan
+
+EXAMPLE = "accel-tui exec --devices gaudi:0 -- python"
+
+RETRY_SECONDS = 0.5
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the verb takes."""
+    device_argument(parser, required=True)
+    parser.add_argument("--yes", action="store_true", help="answer the questions of the checks with yes")
+
+
+def run(context: Context) -> int:
+    """Take the devices, run the program in the foreground, give them back; the program's exit code."""
+    from accel_tui.cli.foreground import run_here
+    from accel_tui.jobs.planning import environment_for
+
+    context.command = context.command or (context.environment.get("SHELL") or "/bin/sh",)
+    try:
+        plan, locks = _reserve(context)
+    except KeyboardInterrupt:
+        context.output.note("nothing was started")
+        return int(ExitCode.INTERRUPTED)
+    environment = environment_for(plan, dict(context.environment), {})
+    code = run_here(context.command, environment, list(locks.values()))
+    _give_back(context, locks)
+    return code
+
+
+def _reserve(context: Context) -> tuple[Plan, dict[str, int]]:
+    """The plan and the descriptors of its locks; waits for devices that others hold, saying who."""
+    from accel_tui.keeper import locks
+
+    folder = _lock_folder(context)
+    told: str | None = None
+    while True:
+        plan = apart_from_a_run(make_plan(context, from_command(context), inventory(context, start=True)))
+        _refuse(context, plan)
+        busy: str | None = plan.waiting_for
+        if busy is None:
+            paths = sorted(locks.lock_path(folder, key) for key in plan.devices if key != "cpu")
+            try:
+                return plan, dict(zip(paths, locks.take(paths, _claim()), strict=True))
+            except locks.Busy as held:
+                busy = f"{held.path.rpartition('/')[2].removesuffix('.lock')}, held by {held.holder or 'another'}"
+            except locks.LockFolderError as fault:
+                raise StateFolderError(str(fault), remedy="set ACCEL_TUI_LOCK_DIR to a safe folder") from None
+        if busy != told:
+            context.output.note(context.output.glyph("queued"), f" waits for {busy}; Ctrl+C gives up")
+            told = busy
+        time.sleep(RETRY_SECONDS)
+
+
+def _refuse(context: Context, plan: Plan) -> None:
+    if not plan.verified and plan.waiting_for is None:
+        raise DeviceAbsentError(f"not every device of {context.arguments.devices} is on this host")
+    stopping = [
+        check
+        for check in plan.checks
+        if check.level is CheckLevel.REFUSAL or (check.level is CheckLevel.ASK and not context.arguments.yes)
+    ]
+    if stopping:
+        raise CheckRefusedError(
+            "the program was not started", checks=stopping, remedy="--yes answers questions; a refusal stands"
+        )
+
+
+def _lock_folder(context: Context) -> str:
+    from accel_tui.keeper.locks import LockFolderError, lock_folder
+
+    configured = context.settings.lock_dir
+    if context.demo is not None:  # invented devices are reserved beside their own supervisor
+        configured = str(context.folder_in_force / "locks")
+    try:
+        return lock_folder(configured)
+    except LockFolderError as fault:
+        raise StateFolderError(str(fault), remedy="set ACCEL_TUI_LOCK_DIR to a safe folder") from None
+
+
+def _claim() -> dict[str, str]:
+    import os
+    import pwd
+
+    try:
+        user = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        user = str(os.geteuid())
+    return {"run": "exec", "user": user, "since": time_text(time.time())}
+
+
+def _give_back(context: Context, locks: dict[str, int]) -> None:
+    """Close our descriptors; say when a program left in the background keeps a device."""
+    import os
+
+    from accel_tui.keeper.locks import held
+
+    for descriptor in locks.values():
+        os.close(descriptor)
+    for path in locks:
+        if held(path):
+            name = path.rpartition("/")[2].removesuffix(".lock")
+            context.output.note(
+                context.output.glyph("warning"), " ", Styled(name, "strong"),
+                " stays reserved: a program that was started in there still runs",
+            )  # fmt: skip

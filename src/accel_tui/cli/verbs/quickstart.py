@@ -1,0 +1,181 @@
+"""`quickstart`: generate and train with a tiny model on the CPU, as real runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.cli import figures
+from accel_tui.cli.choosing import Chosen, submission
+from accel_tui.cli.following import tell_end
+from accel_tui.cli.output import Styled
+from accel_tui.cli.picture import progress_words
+from accel_tui.model.errors import CheckRefusedError, ExitCode
+from accel_tui.model.plans import CheckLevel
+from accel_tui.model.runs import Run, RunResult, RunState
+
+if TYPE_CHECKING:
+    import argparse
+
+    from accel_tui.cli.context import Context
+    from accel_tui.jobs.spec import Job
+
+EXAMPLE = "accel-tui quickstart"
+
+SESSION = "cpu-quickstart.toml"
+TELL_SECONDS = 1.0
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the verb takes."""
+    parser.add_argument("--python", metavar="PATH", help="interpreter or virtual environment with the torch stack")
+
+
+def run(context: Context) -> int:
+    """Make the model where it is missing, run the two shipped jobs, and say what to look at."""
+    jobs = _jobs(context)
+    _examine(context, jobs[0])
+    try:
+        done = [_one(context, step, f"{number}/3") for number, step in enumerate([_model_job(context), *jobs], 1)]
+    except _Failed as failed:
+        tell_end(context, failed.run)
+        context.output.note(f"  `accel-tui logs {failed.run.id}` shows its log")
+        return int(ExitCode.RUN_FAILED)
+    except KeyboardInterrupt:
+        context.output.note("")
+        context.output.note("left: what was started goes on; `accel-tui runs` lists it")
+        return int(ExitCode.INTERRUPTED)
+    _summary(context, done[1], done[2])
+    return 0
+
+
+class _Failed(Exception):  # noqa: N818 - a run that did not succeed, not a fault of ours
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.id)
+        self.run = run
+
+
+def _model_folder(context: Context) -> Path:
+    return context.state_dir / "quickstart" / "model"
+
+
+def _jobs(context: Context) -> list[Job]:
+    """The two shipped jobs, with model and text in the state folder."""
+    from accel_tui.config.shipped import shipped_folder
+    from accel_tui.jobs.session import apply_sets, load_session
+
+    folder = _model_folder(context)
+    session = load_session(shipped_folder("sessions") / SESSION)
+    jobs = []
+    for job in session.jobs:
+        values = {"model.path": str(folder)}
+        if job.kind == "train":
+            values |= {"data.path": str(folder / "train.txt"), "data.eval_path": str(folder / "eval.txt")}
+        if context.arguments.python:
+            values["launch.python"] = context.arguments.python
+        jobs.append(apply_sets(job, [f"{key}={json.dumps(value)}" for key, value in values.items()]))
+    return jobs
+
+
+def _model_job(context: Context) -> Job:
+    """The run that makes the model: the worker itself, in the interpreter that the jobs will use."""
+    from accel_tui.jobs.adhoc import command_job
+    from accel_tui.keeper.files import write_atomic
+    from accel_tui_worker.archive import build
+
+    folder = context.state_dir / "quickstart"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    worker = folder / "worker.pyz"
+    content = build()
+    if not worker.is_file() or worker.read_bytes() != content:
+        write_atomic(str(worker), content)
+    argv = [_python(context), str(worker), "tiny-model", str(_model_folder(context))]
+    return command_job(argv, name="quickstart-model")
+
+
+def _python(context: Context) -> str:
+    from accel_tui.jobs.interpreters import default_python
+
+    return default_python(_jobs(context)[0], context.environment, context.settings).path
+
+
+def _examine(context: Context, job: Job) -> None:
+    """Raises:
+    CheckRefusedError: the interpreter lacks what the jobs need; the remedy is the command that installs it.
+    """
+    from accel_tui.cli.planned import inventory, make_plan
+    from accel_tui.client.submitter import split_environment
+    from accel_tui.jobs.checks import examine
+
+    plan = make_plan(context, Chosen(job, "cpu"), inventory(context, start=True))
+    base, _ = split_environment(context.environment)
+    made_here = ("model", "data", "prompts")  # what the first run makes need not be there yet
+    refused = [
+        check
+        for check in examine(job, plan, base)
+        if check.level is CheckLevel.REFUSAL and not check.id.startswith(made_here)
+    ]
+    if refused:
+        raise CheckRefusedError("the quickstart cannot run here", checks=refused)
+
+
+def _one(context: Context, job: Job, number: str) -> Run:
+    """Queue one job and show its progress until it is finished."""
+    output = context.output
+    request = submission(context, Chosen(job, "cpu"), yes=True)
+    answer: dict[str, Any] = context.client.submit(request)
+    output.note(Styled(f"{number} ", "muted"), Styled(job.name, "strong"), f"  {answer['id']}")
+    told = ""
+    while True:
+        run = context.client.run(answer["id"])
+        words = ", ".join(progress_words(run)) or (run.state.value if run.state is not RunState.FINISHED else "")
+        if words and words != told:
+            output.note("    ", words)
+            told = words
+        if run.state is RunState.FINISHED:
+            break
+        time.sleep(TELL_SECONDS)
+    if run.result is not RunResult.SUCCEEDED:
+        raise _Failed(run)
+    output.note("    ", output.glyph("succeeded"), f" succeeded, {figures.span(run.started, run.ended)}")
+    return run
+
+
+def _summary(context: Context, generated: Run, trained: Run) -> None:
+    output = context.output
+    output.line("")
+    for text in _texts(generated):
+        output.line(Styled("generated ", "muted"), repr(text[:100]))
+    for series in context.client.run_metrics(trained.id)["series"]:
+        values = [value for _, _, value in series["points"] if value is not None]
+        if series["name"] in ("loss", "eval_loss") and values:
+            word = "loss" if series["name"] == "loss" else "eval loss"
+            output.line(Styled(f"{word:<10}", "muted"), f"{values[0]:.3f} at the start, {values[-1]:.3f} at the end")
+        if series["name"] == "tokens_per_second" and values:
+            output.line(Styled("speed     ", "muted"), f"{figures.rate(values[-1])} tokens/s")
+    output.line(Styled("folder    ", "muted"), trained.folder)
+    output.line("")
+    output.line("What to open next:")
+    for command, what in (
+        ("accel-tui runs", "the list of runs"),
+        (f"accel-tui show {trained.id}", "the training in full"),
+        (f"accel-tui logs {trained.id}", "its log"),
+        (f"accel-tui metrics {trained.id}", "its curves"),
+        ("accel-tui devices", "what this host has"),
+        ("accel-tui doctor", "what is missing for Gaudi or XPU"),
+    ):
+        output.line(f"  {command:<40} ", Styled(what, "muted"))
+
+
+def _texts(run: Run) -> list[str]:
+    """What the model wrote, one text per prompt."""
+    found = []
+    try:
+        for line in (Path(run.folder) / "artefacts" / "results.jsonl").read_text("utf-8").splitlines()[:3]:
+            record = json.loads(line)
+            found.append(str(record.get("text") or record.get("output") or record.get("completion") or ""))
+    except (OSError, ValueError, AttributeError):  # the summary is a courtesy
+        return []
+    return found

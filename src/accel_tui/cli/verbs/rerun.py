@@ -1,0 +1,71 @@
+"""`rerun`: run a job again, planned anew with changes, or exactly as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.cli.choosing import Chosen, device_argument, submission
+from accel_tui.cli.verbs.run import consent_arguments, told, waiting_arguments
+from accel_tui.model.errors import NotPossibleError, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from accel_tui.cli.context import Context
+
+EXAMPLE = "accel-tui rerun last --set train.arguments.learning_rate=1e-5 --follow"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the verb takes."""
+    parser.add_argument("ref", metavar="RUN", help="id, name, first letters of an id, or `last`")
+    parser.add_argument(
+        "--set", dest="sets", metavar="KEY=VALUE", action="append", default=[], help="change a field of the job"
+    )
+    device_argument(parser)
+    parser.add_argument("--exact", action="store_true", help="the same job, devices and environment as recorded")
+    consent_arguments(parser)
+    waiting_arguments(parser)
+
+
+def run(context: Context) -> int:
+    """Queue it and print the id."""
+    from accel_tui.jobs.selectors import parse
+    from accel_tui.jobs.session import apply_sets
+    from accel_tui.jobs.spec import parse_job
+
+    wanted = context.arguments
+    if wanted.exact and (wanted.sets or wanted.devices):
+        raise UsageError("--exact changes nothing, so --set and --devices cannot stand beside it")
+    before = context.client.run(wanted.ref)
+    spec = _spec(before.folder)
+    job = parse_job(spec["job"])
+    if wanted.sets:
+        job = apply_sets(job, wanted.sets)
+    select = wanted.devices or str(spec["select"])
+    parse(select)
+    request = submission(
+        context, Chosen(job, select), yes=wanted.yes, overrides=tuple(wanted.override),
+        retry_of=before.id, exact=before.id if wanted.exact else None,
+    )  # fmt: skip
+    return told(context, context.client.submit(_from_its_folder(request, spec)))
+
+
+def _from_its_folder(request: Any, spec: dict[str, Any]) -> Any:
+    """Relative paths of the job mean what they meant: the folder it was first submitted from."""
+    import dataclasses
+
+    folder = spec.get("submitted_by", {}).get("cwd")
+    return dataclasses.replace(request, cwd=folder) if folder else request
+
+
+def _spec(folder: str) -> dict[str, Any]:
+    try:
+        spec: dict[str, Any] = json.loads((Path(folder) / "spec.json").read_bytes())
+    except (OSError, ValueError):
+        raise NotPossibleError(
+            "the record of this run is damaged, so it cannot be run again", remedy="run the session file itself"
+        ) from None
+    return spec

@@ -1,0 +1,83 @@
+"""`show`: one run in full."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accel_tui.cli import figures
+from accel_tui.cli.output import Part, Styled
+from accel_tui.cli.picture import ending, progress_words, state_cell
+from accel_tui.model.plans import Plan
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from accel_tui.cli.context import Context
+    from accel_tui.cli.output import Output
+    from accel_tui.model.runs import Run
+
+EXAMPLE = "accel-tui show last"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the verb takes."""
+    parser.add_argument("ref", metavar="RUN", help="id, name, first letters of an id, or `last`")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run(context: Context) -> int:
+    """Print it."""
+    found = context.client.run(context.arguments.ref)
+    if context.arguments.json:
+        context.output.document({"schema": 1, **found.to_json()})
+        return 0
+    for word, value in _facts(context.output, found):
+        context.output.line(Styled(f"{word:<9}", "muted"), value)
+    return 0
+
+
+def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
+    yield "name", Styled(run.name, "strong")
+    yield "run", run.id
+    yield "state", state_cell(output, run)
+    reason = ending(run)
+    if reason:
+        yield "why", reason
+    if run.diagnosis is not None:
+        yield "what", run.diagnosis.summary
+        if run.diagnosis.next_step:
+            yield "try", run.diagnosis.next_step
+    if run.held:
+        yield "held", run.held
+    if run.waiting_for:
+        yield "waits for", run.waiting_for
+    progress = progress_words(run)
+    if progress:
+        yield "progress", ", ".join(progress)
+    yield "kind", run.kind + (" (simulated devices)" if run.simulated else "")
+    yield "devices", " ".join(run.devices) or "none"
+    yield "created", figures.clock(run.created)
+    if run.started:
+        yield "started", figures.clock(run.started)
+    if run.ended:
+        yield "ended", f"{figures.clock(run.ended)}, after {figures.span(run.started or run.created, run.ended)}"
+    if run.retry_of:
+        yield "retry of", f"{run.retry_of}, attempt {run.attempt}"
+    for note in run.notes:
+        yield "note", note
+    yield from _planned(run)
+    yield "folder", run.folder
+
+
+def _planned(run: Run) -> Iterator[tuple[str, Part]]:
+    try:
+        plan = Plan.from_json(json.loads((Path(run.folder) / "plan.json").read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError):  # a damaged record: the run itself is shown all the same
+        return
+    import shlex
+
+    yield "command", shlex.join(plan.argv)
+    yield "in", plan.cwd

@@ -1,0 +1,194 @@
+"""Queueing, listing, ordering, stopping and removing runs, as the command line does it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from support.command_line import CommandLine
+from support.schemas import check
+
+ID = re.compile(r"\d{8}-\d{6}-[0-9a-z]{4}")
+SLEEP = ("sleep", "600")
+
+
+def test_run_prints_the_id_and_nothing_else_on_standard_output(cli: CommandLine) -> None:
+    answer = cli("run", "--devices", "none", "--", "true").expect(0)
+    assert ID.fullmatch(answer.out.strip())
+    assert "logs -f" in answer.err
+    document = cli("run", "--devices", "none", "--json", "--name", "second", "--", "true").expect(0)
+    check("submitted", document.json())
+    assert (document.json()["name"], document.err) == ("second", "")
+
+
+def test_wait_ends_with_the_result_of_the_run(cli: CommandLine) -> None:
+    cli("run", "--devices", "none", "--wait", "--", "true").expect(0)
+    failed = cli("run", "--devices", "none", "--wait", "--json", "--", "sh", "-c", "echo no; exit 3").expect(1).json()
+    check("run", failed)
+    assert (failed["result"], failed["exit_code"], failed["signal"], failed["cause"]) == ("failed", 3, None, "exit")
+    killed = cli("run", "--devices", "none", "--wait", "--json", "--", "sh", "-c", "kill -9 $$").expect(1).json()
+    assert (killed["exit_code"], killed["signal"]) == (None, "SIGKILL")
+    missing = cli("run", "--devices", "none", "--wait", "--json", "--", "/no/such/program").code
+    assert missing in (1, 6)
+
+
+def test_follow_shows_the_log_and_the_end(cli: CommandLine) -> None:
+    answer = cli("run", "--devices", "none", "--follow", "--", "sh", "-c", "echo one; echo two >&2; printf three")
+    answer.expect(0)
+    ident, *lines = answer.out.splitlines()
+    assert ID.fullmatch(ident)
+    assert lines == ["one", "two", "three"]
+    assert "succeeded" in answer.err
+    both = cli("run", "--devices", "none", "--follow", "--json", "--", "echo", "hello").expect(0)
+    check("run", both.json())
+    assert "hello" in both.err
+
+
+def test_runs_and_show(cli: CommandLine) -> None:
+    check("runs", cli("runs", "--json").expect(0).json())
+    assert "No runs yet." in cli("runs").expect(0).out
+    first = cli.queue("true", name="first")
+    second = cli.queue(*SLEEP, name="second")
+    cli.wait_state(first, "finished")
+    cli.wait_state(second, "running")
+    listed = cli("runs", "--json").expect(0).json()
+    check("runs", listed)
+    assert [run["name"] for run in listed["runs"]] == ["second", "first"]
+    assert [run["name"] for run in cli("runs", "--json", "--state", "running").json()["runs"]] == ["second"]
+    assert [run["name"] for run in cli("runs", "--json", "--name", "^fi").json()["runs"]] == ["first"]
+    text = cli("runs").expect(0).out
+    assert "● running" in text
+    assert "✓ succeeded" in text
+    shown = cli("show", first, "--json").expect(0).json()
+    check("run", shown)
+    assert shown["result"] == "succeeded"
+    assert first in cli("show", first).expect(0).out
+
+
+def test_what_a_run_may_be_called(cli: CommandLine) -> None:
+    first = cli.queue("true", name="twin")
+    second = cli.queue("true", name="twin")
+    assert cli.show("twin")["id"] == second
+    assert cli.show("last")["id"] == second
+    assert cli.show(first)["id"] == first
+    unique = next(first[:length] for length in range(4, len(first) + 1) if not second.startswith(first[:length]))
+    assert cli.show(unique)["id"] == first
+    several = cli("show", first[:8], "--json").expect(2).json()
+    check("error", several)
+    assert first in several["error"]["message"] + str(several["error"]["remedy"])
+    check("error", cli("show", "nobody", "--json").expect(7).json())
+    assert "nobody" in cli("show", "nobody").expect(7).err
+
+
+def test_stop(cli: CommandLine) -> None:
+    running = cli.queue(*SLEEP)
+    cli.wait_state(running, "running")
+    cli("stop", running, "--wait").expect(0)
+    stopped = cli.show(running)
+    assert (stopped["state"], stopped["result"], stopped["cause"]) == ("finished", "stopped", "stopped-by-user")
+    again = cli("stop", running).expect(0)
+    assert "finished" in again.err
+    check("done", cli("stop", running, "--json").expect(0).json())
+    held = cli.queue("true")
+    waited = cli.start("run", "--devices", "none", "--wait", "--name", "waited", "--", *SLEEP)
+    cli.wait_state("waited", "running")
+    cli("stop", "waited", "--now", held).expect(0)
+    assert waited.wait(30) == 1
+    waited.communicate()
+    cli("stop", "nobody").expect(7)
+
+
+def test_hold_release_and_order(cli: CommandLine) -> None:
+    blocker = cli.queue(*SLEEP, devices="cpu")
+    cli.wait_state(blocker, "running")
+    queued = [cli.queue("true", devices="cpu", name=name) for name in ("a", "b", "c")]
+    cli("hold", *queued).expect(0)
+    assert cli.show("a")["state"] == "queued"
+    moved = cli("move", "c", "--first", "--json").expect(0).json()
+    check("run", moved)
+    cli("move", "a", "--before", "b").expect(0)
+    cli("move", blocker, "--first").expect(8)
+    cli("release", "a", "b", "c").expect(0)
+    cli("hold", blocker).expect(8)
+    cli("stop", blocker, "--now", "--wait").expect(0)
+    ended = [cli.wait_state(name, "finished") for name in ("c", "a", "b")]
+    assert [run["result"] for run in ended] == ["succeeded"] * 3
+    assert ended[0]["started"] <= ended[1]["started"] <= ended[2]["started"]
+
+
+def test_after_waits_for_the_end_or_the_success(cli: CommandLine) -> None:
+    failing = cli.queue("sh", "-c", "exit 1", name="failing")
+    anyway = cli.queue("true", name="anyway", flags=("--after", "failing"))
+    only_ok = cli.queue("true", name="only-ok", flags=("--after", f"{failing}:ok"))
+    assert cli.wait_state(anyway, "finished")["result"] == "succeeded"
+    unmet = cli.wait_state(only_ok, "finished")
+    assert (unmet["result"], unmet["cause"]) == ("not-started", "dependency-failed")
+    cli("run", "--devices", "none", "--after", "nobody", "--", "true").expect(7)
+
+
+def test_stopping_a_queued_run(cli: CommandLine) -> None:
+    blocker = cli.queue(*SLEEP, devices="cpu")
+    cli.wait_state(blocker, "running")
+    queued = cli.queue("true", devices="cpu")
+    assert cli.show(queued)["state"] == "queued"
+    cli("stop", queued, "--wait").expect(0)
+    assert cli.show(queued)["result"] == "stopped"
+    cli("stop", blocker, "--now", "--wait").expect(0)
+
+
+def test_remove(cli: CommandLine) -> None:
+    ended = cli.queue("true")
+    cli.wait_state(ended, "finished")
+    folder = Path(cli.show(ended)["folder"])
+    assert folder.is_dir()
+    cli("remove", ended).expect(0)
+    assert not folder.exists()
+    cli("show", ended).expect(7)
+    running = cli.queue(*SLEEP)
+    cli.wait_state(running, "running")
+    cli("remove", running).expect(8)
+    cli("stop", running, "--now", "--wait").expect(0)
+
+
+def test_rerun(cli: CommandLine, own_world: Path) -> None:
+    mark = own_world / "mark"
+    script = f'echo "$WORD" >> {mark}'
+    first = cli("run", "--devices", "none", "--wait", "--json", "--", "sh", "-c", script,
+                environment={"WORD": "one"}).expect(0).json()["id"]  # fmt: skip
+    planned_anew = cli("rerun", first, "--wait", "--json", environment={"WORD": "two"}).expect(0).json()
+    assert planned_anew["retry_of"] == first
+    cli("rerun", first, "--exact", "--wait", environment={"WORD": "three"}).expect(0)
+    changed = cli("rerun", first, "--set", "launch.env.WORD=four", "--devices", "cpu", "--wait", "--json").expect(0)
+    assert changed.json()["devices"] == ["cpu"]
+    assert mark.read_text().split() == ["one", "two", "one", "four"]
+    cli("rerun", first, "--exact", "--set", "name=x").expect(2)
+    cli("rerun", first, "--set", "launch.proceses=2").expect(2)
+
+
+def test_many_of_a_file(cli: CommandLine, own_world: Path) -> None:
+    file = own_world / "many.toml"
+    file.write_text(
+        '[devices]\nselect = "none"\n'
+        '[[job]]\nname = "a"\nkind = "command"\n[job.command]\nargv = ["true"]\n'
+        '[[job]]\nname = "b"\nkind = "command"\n[job.command]\nargv = ["true"]\n'
+    )
+    everything = cli("run", str(file), "--all", "--json").expect(0).json()
+    check("submitted", everything)
+    assert [run["name"] for run in everything["runs"]] == ["a", "b"]
+    assert cli("run", f"{file}#b", "--wait", "--json").expect(0).json()["name"] == "b"
+
+
+def test_supervisor_status_and_stop(cli: CommandLine) -> None:
+    status = cli("supervisor", "status", "--json").expect(0).json()
+    check("supervisor-status", status)
+    assert status["pid"] is None
+    cli("supervisor", "stop").expect(0)
+    running = cli.queue(*SLEEP)
+    cli.wait_state(running, "running")
+    status = cli("supervisor", "status", "--json").expect(0).json()
+    check("supervisor-status", status)
+    assert (status["running"], status["queued"]) == (1, 0)
+    assert "go on" in cli("supervisor", "stop").expect(0).err
+    assert cli.supervisor() is None
+    assert cli.show(running)["state"] == "running"
+    cli("stop", running, "--now", "--wait").expect(0)
