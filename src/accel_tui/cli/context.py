@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accel_tui.model.errors import UsageError
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
@@ -123,7 +121,7 @@ class Context:
         """Raises:
         UsageError: `--demo` names no invented host.
         """
-        from accel_tui.model.demos import DEMOS
+        if self.demo is not None:
+            from accel_tui.vendors.demo import check_demo
 
-        if self.demo is not None and self.demo not in DEMOS:
-            raise UsageError(f"no demo {self.demo!r}", remedy=f"demos: {', '.join(DEMOS)}")
+            check_demo(self.demo)

@@ -42,9 +42,7 @@ class _Version(argparse.Action):
 def global_flags(parser: argparse.ArgumentParser) -> None:
     """The flags that stand before or after any verb."""
     group = parser.add_argument_group("global")
-    group.add_argument(
-        "--demo", metavar="NAME", help="invented devices: server8, gaudi3, gaudi2, b60x4, max1550x2, mixed"
-    )
+    group.add_argument("--demo", metavar="NAME", help="invented devices, such as server8; a wrong name lists all")
     group.add_argument("--plain", action="store_true", help="plain lines instead of the screen")
     group.add_argument("--ascii", action="store_true", help="no sign outside ASCII")
     group.add_argument("--state-dir", metavar="FOLDER", help="where runs and the socket are kept")

@@ -56,6 +56,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("release", "let held runs start"),
     Verb("move", "change the order of the queue"),
     Verb("check", "examine a job without starting it"),
+    Verb("doctor", "examine this host"),
     Verb("supervisor", "the background process: its status, or its end"),
     Verb("quickstart", "generate and train with a tiny model on the CPU"),
     Verb("completion", "a completion script for a shell"),
