@@ -13,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 from accel_tui.config.shipped import shipped_folder
 from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.palette import HEAT, SERIES, Palette, theme_of
+from accel_tui.tui.styles import BASE
 from accel_tui.tui.theme import load_themes
 from accel_tui.tui.widgets.axis import Label
 from accel_tui.tui.widgets.bar import bar, parts_bar
@@ -109,8 +110,9 @@ def loss(run: int, steps: int = 812) -> tuple[Point, ...]:
 class Gallery(App[None]):
     """All widgets on one screen."""
 
+    CSS_PATH = BASE
     CSS = """
-    Screen { background: $bg; layout: vertical; }
+    Screen { layout: vertical; }
     #devices { height: 14; }
     #middle { height: 1fr; }
     #below { height: 16; }

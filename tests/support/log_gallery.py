@@ -11,6 +11,7 @@ from accel_tui.logs.ranks import split_rank
 from accel_tui.logs.severity import Severity, severity_of
 from accel_tui.tui.glyphs import GLYPHS, Glyphs, thousands
 from accel_tui.tui.palette import Palette, theme_of
+from accel_tui.tui.styles import BASE
 from accel_tui.tui.theme import load_themes
 from accel_tui.tui.widgets.bar import bar
 from accel_tui.tui.widgets.frame import Frame
@@ -56,9 +57,7 @@ class FakeSource:
 class LogGallery(App[None]):
     """One log in its frame, with the progress below it."""
 
-    CSS = """
-    Screen { background: $bg; }
-    """
+    CSS_PATH = BASE
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, palette: Palette | None = None, *, ascii_only: bool = False) -> None:

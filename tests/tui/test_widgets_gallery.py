@@ -10,6 +10,7 @@ from accel_tui.tui.widgets.chart import Chart
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.grid import Grid
 from accel_tui.tui.widgets.heat import HeatStrip
+from support.dialog_gallery import DialogGallery
 from support.gallery import NOW, Gallery
 from support.log_gallery import LogGallery
 from support.screens import assert_grid, picture, rows, text_grid
@@ -34,6 +35,15 @@ async def test_a_log_at_three_sizes(size: tuple[int, int]) -> None:
         assert_grid(app, f"log-{size[0]}x{size[1]}")
 
 
+@pytest.mark.parametrize("size", [(160, 50), (120, 40), (80, 24)])
+async def test_a_dialog_at_three_sizes(size: tuple[int, int]) -> None:
+    app = DialogGallery()
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        assert_grid(app, f"dialog-{size[0]}x{size[1]}")
+
+
 async def test_ascii_is_ascii() -> None:
     app = Gallery(THEMES["mono"], ascii_only=True)
     async with app.run_test(size=(120, 50)) as pilot:
@@ -42,9 +52,12 @@ async def test_ascii_is_ascii() -> None:
         assert_grid(app, "gallery-ascii-120x50")
 
 
-async def test_without_colour_nothing_but_weight_and_reversal_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("view", [Gallery, LogGallery, DialogGallery])
+async def test_without_colour_nothing_but_weight_and_reversal_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, view: type[Gallery] | type[LogGallery]
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = Gallery(without_colour())
+    app = view(without_colour())
     async with app.run_test(size=(120, 50)) as pilot:
         await pilot.pause()
         for row in rows(app):
@@ -92,7 +105,7 @@ async def test_exactly_one_title_is_a_chip() -> None:
     app = Gallery()
     async with app.run_test(size=(120, 50)) as pilot:
         await pilot.pause()
-        assert str(app.query_one("#devices", Frame).border_title).count("[bold $on_accent on $accent] 1 Devices ") == 1
+        assert str(app.query_one("#devices", Frame).border_title).count("[$chip-style $on_accent on $accent] 1 Devices ") == 1
         app.query_one(Grid).blur()
         await pilot.pause()
         assert all("on $accent" not in str(frame.border_title) for frame in app.query(Frame))

@@ -46,6 +46,8 @@ class Palette:
     """The terminal's own colours, on its own background."""
     bold: frozenset[str] = frozenset()
     """Roles that are bold by themselves."""
+    dim: frozenset[str] = frozenset()
+    """Roles that are dimmed by the terminal itself; for palettes that have no colours of their own."""
     focus_border: str = "round"
     """The border around the focused pane: `round` or `heavy`."""
     flat_cursor: bool = False
@@ -53,6 +55,11 @@ class Palette:
     heat_glyphs: bool = False
     """Steps of a heat strip differ by glyph, since their colours do not."""
     _styles: dict[tuple[str, str, bool, bool], Style] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def colourless(self) -> bool:
+        """Not even text and background are told apart by us: only weight, line and reversal are left."""
+        return len(set(self.colours.values())) == 1
 
     def style(self, role: str, on: str = "bg", *, bold: bool = False, fill: bool = False) -> Style:
         """How a text of `role` looks on the surface `on`.
@@ -83,7 +90,8 @@ class Palette:
         colour, surface = Color.parse(self.colours[role]), Color.parse(self.colours[on])
         if fill and not self.ansi and not self.heat_glyphs:  # without hue a mixed fill would read as disabled
             colour = surface.blend(colour, FILL)
-        return Style(color=colour.rich_color, bgcolor=surface.rich_color, bold=bold or None)
+        dim = role in self.dim
+        return Style(color=colour.rich_color, bgcolor=surface.rich_color, bold=bold or None, dim=dim or None)
 
     def _reversed(self, bold: bool) -> Style:
         """One flat style: the text's colour as background, whatever the role."""
@@ -167,6 +175,9 @@ def _textual_variables(palette: Palette) -> dict[str, str]:
     return {
         **variables,
         "focus-border": palette.focus_border,
+        "chip-style": "bold reverse" if palette.colourless else "bold",
+        "field-style": "underline" if colours["raised"] == colours["bg"] else "none",
+        "disabled-style": "dim" if flat else "none",
         "block-cursor-text-style": "reverse" if flat else "none",
         "block-cursor-blurred-text-style": "none",
         "input-cursor-text-style": "reverse" if palette.ansi else "none",

@@ -1,8 +1,8 @@
 """Theme files: TOML in, palettes and Textual themes out.
 
 A file gives flat keys: every role of `palette.SINGLE` as a colour, `series` (4) and `heat` (7) as lists, and how it
-behaves (`dark`, `ansi`, `bold`, `cursor`, `focus_border`, `heat_glyphs`). `dark` and the roles of `REQUIRED` are needed
-unless `extends` names a shipped theme; whatever else is missing is derived.
+behaves (`dark`, `ansi`, `bold`, `dim`, `cursor`, `focus_border`, `heat_glyphs`). `dark` and the roles of `REQUIRED` are
+needed unless `extends` names a shipped theme; whatever else is missing is derived.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TEXT_SHARES = {"raised": 0.05, "track": 0.16, "line": 0.21, "faint": 0.57, "mut
 _LISTS = {"series": SERIES, "heat": HEAT}
 _SWITCHES = ("dark", "ansi", "heat_glyphs")
 _CHOICES = {"cursor": ("fill", "reverse"), "focus_border": ("round", "heavy")}
-_KEYS = (*SINGLE, *_LISTS, *_SWITCHES, *_CHOICES, "bold", "extends")
+_KEYS = (*SINGLE, *_LISTS, *_SWITCHES, *_CHOICES, "bold", "dim", "extends")
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _ANSI = re.compile(r"ansi_(default|(bright_)?(black|red|green|yellow|blue|magenta|cyan|white))")
 
@@ -87,6 +87,7 @@ def read_palette(path: Path, shipped: Path) -> Palette:
         {role: colours[role] for role in ROLES},
         ansi=own.get("ansi", False),
         bold=frozenset(own.get("bold", ())),
+        dim=frozenset(own.get("dim", ())),
         focus_border=own.get("focus_border", "round"),
         flat_cursor=own.get("cursor") == "reverse",
         heat_glyphs=own.get("heat_glyphs", False),
@@ -94,7 +95,7 @@ def read_palette(path: Path, shipped: Path) -> Palette:
 
 
 def without_colour() -> Palette:
-    """What NO_COLOR asks for: bold, reverse and glyphs on the terminal's own two colours.
+    """What NO_COLOR asks for: bold, dim, reverse and glyphs on the terminal's own two colours.
 
     The application must be made with `ansi_color=True`: only then does Textual drop colours instead of greying them.
     """
@@ -104,6 +105,7 @@ def without_colour() -> Palette:
         dict.fromkeys(ROLES, "ansi_default"),
         ansi=True,
         bold=frozenset({"strong", "accent", "warn", "error", "on_accent"}),
+        dim=frozenset({"faint", "line", "track"}),
         focus_border="heavy",
         flat_cursor=True,
         heat_glyphs=True,
@@ -165,8 +167,8 @@ def _check(path: Path, key: str, value: object, *, ansi: bool) -> None:
         raise _fault(path, key, "must be true or false", f"write {key} = true or {key} = false")
     elif key in _CHOICES and value not in _CHOICES[key]:
         raise _fault(path, key, f"cannot be {value!r}", f"one of {', '.join(_CHOICES[key])}")
-    elif key == "bold" and not (isinstance(value, list) and all(role in ROLES for role in value)):
-        raise _fault(path, key, "must be a list of roles", 'for example bold = ["warn", "error"]')
+    elif key in ("bold", "dim") and not (isinstance(value, list) and all(role in ROLES for role in value)):
+        raise _fault(path, key, "must be a list of roles", f'for example {key} = ["warn", "error"]')
 
 
 def _check_colour(path: Path, key: str, value: object, ansi: bool) -> None:

@@ -71,7 +71,7 @@ class Frame(Vertical):
         self._write()
 
     def _write(self) -> None:
-        focused = self.has_focus_within
+        focused = self.has_focus_within and not self.has_class("-dialog")  # a dialog has the focus anyway
         ascii_only = self.app.has_class(ASCII_CLASS)
         number = "" if self._number is None else f"{self._number} "
         title: Cell
@@ -90,6 +90,6 @@ def _content(pieces: Cell, ascii_only: bool) -> Content:
 
 
 def _style(piece: Piece) -> str:
-    weight = "bold " if piece.bold else ""
+    weight = "$chip-style " if piece.on == "accent" else "bold " if piece.bold else ""
     surface = f" on ${piece.on}" if piece.on else ""
     return f"{weight}${piece.role}{surface}"

@@ -19,9 +19,15 @@ class Lines(Painted):
     """
 
     def __init__(
-        self, lines: Iterable[Cell | Ends | Rule] = (), *, id: str | None = None, classes: str | None = None
+        self,
+        lines: Iterable[Cell | Ends | Rule] = (),
+        *,
+        surface: str = "bg",
+        id: str | None = None,
+        classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
+        self.surface = surface
         self._lines = tuple(lines)
 
     def show(self, lines: Iterable[Cell | Ends | Rule]) -> None:
