@@ -6,10 +6,14 @@ import pytest
 
 from accel_tui.config.shipped import shipped_folder
 from accel_tui.tui.theme import load_themes, without_colour
-from accel_tui.tui.widgets.chart import Chart
+from accel_tui.tui.widgets.axis import Label
+from accel_tui.tui.widgets.chart import Chart, Line, Picture
+from accel_tui.tui.widgets.decimate import Axis
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.grid import Grid
-from accel_tui.tui.widgets.heat import HeatStrip
+from accel_tui.tui.widgets.heat import HeatRow, HeatStrip
+from accel_tui.tui.widgets.lines import Lines
+from accel_tui.tui.widgets.pieces import Ends, Piece, Rule
 from support.dialog_gallery import DialogGallery
 from support.gallery import NOW, Gallery
 from support.log_gallery import LogGallery
@@ -105,7 +109,8 @@ async def test_exactly_one_title_is_a_chip() -> None:
     app = Gallery()
     async with app.run_test(size=(120, 50)) as pilot:
         await pilot.pause()
-        assert str(app.query_one("#devices", Frame).border_title).count("[$chip-style $on_accent on $accent] 1 Devices ") == 1
+        title = str(app.query_one("#devices", Frame).border_title)
+        assert title.startswith("[$chip-style $on_accent on $accent] 1 Devices ")
         app.query_one(Grid).blur()
         await pilot.pause()
         assert all("on $accent" not in str(frame.border_title) for frame in app.query(Frame))
@@ -121,3 +126,44 @@ async def test_the_same_data_again_draws_nothing() -> None:
             assert not chart._repaint_required
         await pilot.pause()
         assert text_grid(app) == before
+
+
+HOSTILE = (
+    "\x1b]52;c;aGk=\x07",
+    "\x1b]0;title\x07",
+    "\x1b[2J\x1b[?1049l",
+    "\x1bc\x1b#8",
+    "\x9b2J\x9d0;t\x9c",
+    "\x1bP$q\x1b\\\\",
+    "\u202eevil\u2066",
+    "a\nb\rc\td\x7f\x18",
+    "[@click=app.quit]x[/] [red]y",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_foreign_text_is_text_everywhere(text: str) -> None:
+    app = Gallery()
+    async with app.run_test(size=(120, 50)) as pilot:
+        await pilot.pause()
+        told = (Piece(text), Piece("end", "muted"))
+        app.query_one("#devices", Frame).tell(told, told)
+        app.query_one("#figures", Lines).show([Ends(told, told)])
+        app.query_one("#memory", Lines).show([Rule(text)])
+        picture_ = Picture(
+            (Line(((0.0, 1.0), (1.0, 2.0)), "util", text),),
+            y_labels=(text, text, text),
+            x_labels=(Label(0.0, text),),
+            events=(Label(0.5, text),),
+        )
+        app.query_one("#curves", Chart).show(picture_)
+        app.query_one(HeatStrip).show([HeatRow(told, ((0.0, 1.0),), told)], Axis(1.0), labels=[Label(0.0, text)])
+        app.query_one(Grid).show([], empty=[told])
+        await pilot.pause()
+        shown = text_grid(app)
+        assert not [
+            letter for letter in shown if not (letter.isprintable() or letter == "\n") or letter in "\u202e\u2066"
+        ]
+        assert app.is_running
+        if text.startswith("[@"):
+            assert "[@click=app.quit]x[/]" in shown
