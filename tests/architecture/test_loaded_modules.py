@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
-
-import pytest
 
 from support.world import SOURCE
 
@@ -27,19 +24,12 @@ def top_level(modules: set[str]) -> set[str]:
     return {module.partition(".")[0] for module in modules}
 
 
-def require(module: str) -> None:
-    if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{module} does not exist yet")
-
-
 def test_command_line_starts_without_anything_heavy() -> None:
-    require("accel_tui.__main__")
     found = top_level(loaded("import accel_tui.__main__, accel_tui.cli"))
     assert not found & (TORCH_STACK | SCREEN | SERVER | {"pydantic", "tomlkit", "psutil"})
 
 
 def test_supervisor_never_loads_screen_or_torch_stack() -> None:
-    require("accel_tui.supervisor.main")
     found = loaded("import accel_tui.supervisor.main")
     assert not top_level(found) & (TORCH_STACK | SCREEN)
     assert not {module for module in found if module.startswith(("accel_tui.cli", "accel_tui.tui", "accel_tui.client"))}

@@ -179,7 +179,8 @@ def test_nobody_but_the_owner_is_answered(here: Site, own_world: Path) -> None:
         for place, mode in modes.items():
             place.chmod(mode)
     assert "200" not in done.stdout
-    assert "403" in done.stdout or "reset" in done.stderr, done
+    # It may be answered, or cut off before or after it has said anything.
+    assert "403" in done.stdout or "reset" in done.stderr or "Broken pipe" in done.stderr, done
 
 
 def _raw(here: Site, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
