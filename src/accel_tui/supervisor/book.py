@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import heapq
+import itertools
 import re
 import time
 from dataclasses import dataclass, field
@@ -14,9 +16,10 @@ from accel_tui.model.runs import Run, RunState
 from accel_tui.model.secrets import MASK
 from accel_tui.model.times import time_text
 from accel_tui.protocol.messages import dump
+from accel_tui.supervisor.index import PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from accel_tui.supervisor.hub import Hub
     from accel_tui.supervisor.index import Index
@@ -217,9 +220,16 @@ class Book:
         state: str | None,
         name: re.Pattern[str] | None,
         limit: int | None,
-    ) -> str:
-        """The document of `runs` as JSON text, newest first; may be called in another thread."""
+    ) -> Iterator[str]:
+        """The document of `runs` as JSON text in parts, newest first; may be consumed in other threads."""
         since = None if everything else time_text(time.time() - RECENT_SECONDS)
-        past = self.index.documents(since=since, state=state, name=name, limit=limit)
-        rows = sorted([*live, *past], reverse=True) if live else past
-        return '{"schema":1,"runs":[' + ",".join(row[2] for row in rows[:limit]) + "]}"
+        ids = {row[1] for row in live}  # one that ends while this is read would stand there twice
+        past = (row for row in self.index.documents(since=since, state=state, name=name) if row[1] not in ids)
+        rows = heapq.merge(sorted(live, reverse=True), past, reverse=True)
+        texts = itertools.islice((row[2] for row in rows), limit)
+        yield '{"schema":1,"runs":['
+        comma = ""
+        while part := ",".join(itertools.islice(texts, PAGE)):
+            yield comma + part
+            comma = ","
+        yield "]}"

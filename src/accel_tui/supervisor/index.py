@@ -13,10 +13,13 @@ from accel_tui.model.runs import Run
 from accel_tui.protocol.messages import dump, read_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 LAYOUT = 1
+PAGE = 500
+"""Runs that are read at a time."""
+
 _TABLE = """
 create table if not exists runs (
     id text primary key, name text not null, state text not null, result text, created text not null,
@@ -85,29 +88,28 @@ class Index:
         return [row[0] for row in self._all(query, prefix, prefix + "~")]
 
     def documents(
-        self, *, since: str | None, state: str | None, name: re.Pattern[str] | None, limit: int | None
-    ) -> list[tuple[Any, ...]]:
-        """`(created, id, JSON text)`, newest first. `state` is a state or a result; `since` a time of creation."""
-        clauses, values = ["state = 'finished'"], []
+        self, *, since: str | None, state: str | None, name: re.Pattern[str] | None
+    ) -> Iterator[tuple[str, str, str]]:
+        """`(created, id, JSON text)`, newest first, read page by page so that a long past needs little memory.
+
+        `state` is a state or a result; `since` a time of creation.
+        """
+        before = ("~", "~")
+        clauses = ["state = 'finished'", "(created, id) < (?, ?)"]
+        values = []
         if since is not None:
             clauses.append("created >= ?")
             values.append(since)
         if state is not None:
             clauses.append("(state = ? or result = ?)")
             values += [state, state]
-        where = f" where {' and '.join(clauses)}"
-        order = "order by created desc, id desc"
-        if name is None:
-            top = "" if limit is None else f" limit {int(limit)}"
-            return self._all(f"select created, id, document from runs{where} {order}{top}", *values)  # noqa: S608
-        names = self._all(f"select id, name from runs{where} {order}", *values)  # noqa: S608 - clauses are ours
-        kept = [row[0] for row in names if name.search(row[1])][:limit]
-        rows: list[tuple[Any, ...]] = []
-        for start in range(0, len(kept), 500):
-            part = kept[start : start + 500]
-            marks = ",".join("?" * len(part))
-            rows += self._all(f"select created, id, document from runs where id in ({marks}) {order}", *part)  # noqa: S608
-        return rows
+        query = (
+            f"select created, id, document, name from runs where {' and '.join(clauses)}"  # noqa: S608 - all ours
+            f" order by created desc, id desc limit {PAGE}"
+        )
+        while rows := self._all(query, *before, *values):
+            yield from (row[:3] for row in rows if name is None or name.search(row[3]))
+            before = rows[-1][:2]
 
     def close(self) -> None:
         with self._lock:

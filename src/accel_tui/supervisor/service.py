@@ -94,6 +94,7 @@ class Service:
         """Ends the supervisor alone; set by whoever serves."""
         self._problems = tuple(problems)
         self._position = 0.0
+        self._sampled = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self.folders = RunFolders(state / "runs")
         self.hub = Hub()
@@ -175,6 +176,14 @@ class Service:
             from dataclasses import replace
 
             inventory = replace(inventory, problems=(*inventory.problems, *extra))
+        return inventory
+
+    async def inventory_for(self, select: str) -> Inventory:
+        """The devices as a plan needs them: a run that wants no card does not wait for readings or locks."""
+        if select in ("none", wants.CPU) and self._sampled:
+            return self.sampler.snapshot()
+        inventory = await self.inventory()
+        self._sampled = True
         return inventory
 
     async def refresh_reservations(self) -> None:

@@ -70,7 +70,7 @@ class Submitter:
         Raises:
             UsageError, FileError: the job or the selector is wrong.
         """
-        inventory = await self._service.inventory()
+        inventory = await self._service.inventory_for(submission.select)
         return await asyncio.to_thread(self._prepare, submission, inventory, examine)
 
     async def submit(self, submission: Submission, received: float, by: Peer) -> Run:

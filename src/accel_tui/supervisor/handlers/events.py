@@ -28,9 +28,8 @@ async def events(service: Service, _: Request) -> Response:
 
 async def _stream(service: Service) -> AsyncIterator[bytes]:
     def snapshot() -> str:
-        runs = service.book.listing(
-            service.book.live_documents(None, None), everything=False, state=None, name=None, limit=1000
-        )
+        live = service.book.live_documents(None, None)
+        runs = "".join(service.book.listing(live, everything=False, state=None, name=None, limit=1000))
         inventory = dump(service.sampler.snapshot().to_json())
         return f'{{"schema":1,"inventory":{inventory},{runs[len(_HEAD) :]}'
 

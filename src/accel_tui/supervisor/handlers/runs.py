@@ -17,10 +17,10 @@ from accel_tui.protocol.messages import Submission, read_seconds
 from accel_tui.protocol.paths import WAIT_LIMIT_SECONDS
 from accel_tui.supervisor.book import Entry
 from accel_tui.supervisor.index import compile_name
-from accel_tui.supervisor.replies import HEADERS, body, fault, peer, reply, text_reply
+from accel_tui.supervisor.replies import HEADERS, body, fault, peer, reply
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from starlette.requests import Request
 
@@ -48,15 +48,20 @@ async def listing(service: Service, request: Request) -> Response:
         raise UsageError("`limit` must be a whole number")
     name = compile_name(query.get("name"))
     await service.book.ready()
-    text = await asyncio.to_thread(
-        service.book.listing,
+    parts = service.book.listing(
         service.book.live_documents(state, name),
         everything=query.get("all") == "1",
         state=state,
         name=name,
         limit=None if limit is None else int(limit),
     )
-    return text_reply(text)
+    return StreamingResponse(_encoded(parts), 200, HEADERS, "application/json")
+
+
+async def _encoded(parts: Iterator[str]) -> AsyncIterator[bytes]:
+    """The parts, each made off the event loop."""
+    while part := await asyncio.to_thread(next, parts, ""):
+        yield part.encode()
 
 
 async def show(service: Service, request: Request) -> Response:

@@ -1,0 +1,113 @@
+"""The index of runs: listing, filtering, finding; and what a broken file costs."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from accel_tui.model.errors import RunNotFoundError, UsageError
+from accel_tui.model.runs import Cause, Run, RunResult, RunState
+from accel_tui.model.times import time_text
+from accel_tui.supervisor.book import Book, Entry
+from accel_tui.supervisor.hub import Hub
+from accel_tui.supervisor.index import Index, compile_name
+
+COUNT = 1234
+FIRST = 1_900_000_000.0  # later than any clock: nothing falls out of the last 7 days
+
+
+def _run(number: int) -> Run:
+    result = RunResult.FAILED if number % 10 == 0 else RunResult.SUCCEEDED
+    return Run(
+        f"20300101-{number:06d}-abcd", f"job-{number % 7}", "command", RunState.FINISHED, "/x",
+        time_text(FIRST + number), result=result, cause=Cause.EXIT,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    index = Index(tmp_path / "index.sqlite3")
+    index.put(_run(number) for number in range(COUNT))
+    return index
+
+
+def _listed(book: Book, **query: object) -> list[str]:
+    asked = {"everything": True, "state": None, "name": None, "limit": None, **query}
+    text = "".join(book.listing(book.live_documents(None, None), **asked))  # type: ignore[arg-type]
+    return [run["id"] for run in json.loads(text)["runs"]]
+
+
+def test_a_listing_is_complete_newest_first_and_filtered(index: Index) -> None:
+    async def look() -> None:
+        book = Book(index, Hub())
+        everything = [_run(number).id for number in reversed(range(COUNT))]
+        assert _listed(book) == everything
+        assert _listed(book, limit=501) == everything[:501]
+        assert _listed(book, state="failed") == everything[3::10]
+        assert len(_listed(book, name=re.compile("-3$"))) == len(range(3, COUNT, 7))
+        assert _listed(book, name=re.compile("nothing")) == []
+        assert _listed(book, limit=0) == []
+
+    asyncio.run(look())
+    index.close()
+
+
+def test_a_live_run_stands_in_its_place_and_only_once(index: Index) -> None:
+    async def look() -> None:
+        book = Book(index, Hub())
+        live = dataclasses.replace(_run(700), state=RunState.RUNNING, result=None, cause=None)
+        book.live[live.id] = Entry(live, {}, 0.0, 0)
+        listed = _listed(book)
+        assert listed == [_run(number).id for number in reversed(range(COUNT))]
+
+    asyncio.run(look())
+    index.close()
+
+
+def test_references_find_one_run_or_say_why_not(index: Index) -> None:
+    async def look() -> None:
+        book = Book(index, Hub())
+        assert book.find(_run(5).id) == _run(5).id
+        assert book.find("job-5") == _run(COUNT - 1 - (COUNT - 1 - 5) % 7).id
+        assert book.find("last") == _run(COUNT - 1).id
+        assert book.find("20300101-000005") == _run(5).id
+        with pytest.raises(UsageError, match="fits"):
+            book.find("20300101-00")
+        for absent in ("203", "20400101", "job", "'; drop table runs; --", "%", "_" * 20):
+            with pytest.raises(RunNotFoundError):
+                book.find(absent)
+
+    asyncio.run(look())
+    index.close()
+
+
+def test_a_broken_file_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite3"
+    path.write_bytes(b"no database" * 1000)
+    index = Index(path)
+    assert index.states() == {}
+    index.put([_run(1)])
+    index.close()
+    again = Index(path)
+    assert again.states() == {_run(1).id: "finished"}
+    again.discard([_run(1).id])
+    assert again.get(_run(1).id) is None
+    again.close()
+
+
+def test_a_place_that_cannot_be_written_costs_only_the_cache(tmp_path: Path) -> None:
+    index = Index(tmp_path / "absent" / "index.sqlite3")
+    index.put([_run(1)])
+    assert index.get(_run(1).id) == _run(1)
+    index.close()
+
+
+@pytest.mark.parametrize("pattern", ["(", "x" * 201, "(?P<a>x)(?P<a>y)"])
+def test_a_filter_that_is_no_expression_is_said(pattern: str) -> None:
+    with pytest.raises(UsageError):
+        compile_name(pattern)
