@@ -66,7 +66,7 @@ def test_an_overnight_queue_goes_on_without_anybody(here: Site, own_world: Path)
     here.client.close()
     gate.touch()
     wait_for(done.exists, what="the queued run, with no client at all")
-    assert here.client.run("last").state in (RunState.RUNNING, RunState.FINISHED)
+    assert here.finished("last").result is RunResult.SUCCEEDED
 
 
 def test_a_run_without_its_keeper_is_told_as_such_and_can_be_stopped(here: Site) -> None:
