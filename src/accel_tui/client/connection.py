@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,7 @@ class Client:
             self._headers[version.SETTINGS_HEADER] = version.settings_digest(settings.to_json())
         self._may_start = may_start
         self._link: SocketConnection | None = None
+        self._ear: SocketConnection | None = None
 
     def connect(self, start: bool | None = None) -> dict[str, Any]:
         """Reach the supervisor, start it when none listens, and compare versions; returns its greeting.
@@ -192,6 +194,12 @@ class Client:
         """The inventory; waits up to `wait` seconds for the first complete sample of every source."""
         return Inventory.from_json(self.request("GET", paths.with_query(paths.DEVICES, {"wait": wait})))
 
+    def devices_history(self, seconds: float) -> dict[str, dict[str, list[list[float | None]]]]:
+        """What was recorded of every device in the last `seconds`: by key and reading, `[time, value]` oldest first."""
+        query = paths.with_query(paths.HISTORY, {"seconds": seconds})
+        devices: dict[str, dict[str, list[list[float | None]]]] = self.request("GET", query)["devices"]
+        return devices
+
     def plan(self, submission: messages.Submission) -> Plan:
         return Plan.from_json(self.request("POST", paths.PLAN, submission.to_json()))
 
@@ -280,15 +288,19 @@ class Client:
         pause = 0.05
         while True:
             self.connect()
-            for event in self._stream():
+            for event in self.listen():
                 pause = 0.05
-                yield event
+                if event is not None:
+                    yield event
             time.sleep(pause)
             pause = min(pause * 2, 5.0)
 
-    def _stream(self) -> Iterator[sse.Event]:
-        """The events of one link; ends when it breaks or falls silent: what follows tells whether anyone answers."""
-        link = SocketConnection(self.state_dir)
+    def listen(self) -> Iterator[sse.Event | None]:
+        """The events of one link, None for a sign of life between them.
+
+        Ends when the link breaks, falls silent or is hung up: what follows tells whether anyone answers.
+        """
+        link = self._ear = SocketConnection(self.state_dir)
         decoder = sse.Decoder()
         with contextlib.closing(link), contextlib.suppress(OSError, http.client.HTTPException, ValueError):
             link.request("GET", paths.EVENTS, headers=self._headers)
@@ -296,7 +308,14 @@ class Client:
             if response.status != 200:
                 _document(response.status, response.read())
             while chunk := response.read1(1 << 16):
-                yield from (event for event in decoder.feed(chunk) if event is not None)
+                yield from decoder.feed(chunk)
+
+    def hang_up(self) -> None:
+        """End `listen`; the one method that another thread may call."""
+        ear = self._ear
+        if ear is not None and ear.sock is not None:
+            with contextlib.suppress(OSError):  # it is closed already
+                ear.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _document(status: int, raw: bytes) -> dict[str, Any]:

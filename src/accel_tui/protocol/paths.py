@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 HELLO = "/hello"
 DEVICES = "/devices"
+HISTORY = "/devices/history"
 PLAN = "/plan"
 CHECK = "/check"
 RUNS = "/runs"

@@ -24,6 +24,7 @@ _RUN = paths.RUNS + "/{ref}"
 _ROUTES = (
     ("GET", paths.HELLO, about.hello),
     ("GET", paths.DEVICES, devices.devices),
+    ("GET", paths.HISTORY, devices.history),
     ("POST", paths.PLAN, plans.plan),
     ("POST", paths.CHECK, plans.check),
     ("POST", paths.RUNS, runs.submit),

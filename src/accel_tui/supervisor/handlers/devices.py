@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import time
 from typing import TYPE_CHECKING
 
 from accel_tui.model.devices import Problem
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from accel_tui.supervisor.service import Service
 
 WAIT_LIMIT = 2.5
+HISTORY_LIMIT_SECONDS = 86_400.0
 
 _DIFFER = Problem(
     None,
@@ -33,3 +36,14 @@ async def devices(service: Service, request: Request) -> Response:
     if theirs is not None and theirs != service.digest:
         inventory = dataclasses.replace(inventory, problems=(*inventory.problems, _DIFFER))
     return reply(inventory.to_json())
+
+
+async def history(service: Service, request: Request) -> Response:
+    """What was recorded of every device in the last `seconds` (at most a day): time and value, oldest first."""
+    seconds = read_seconds(request.query_params.get("seconds"), HISTORY_LIMIT_SECONDS)
+    since = time.time() - seconds
+    devices = {}
+    for view in service.sampler.snapshot().devices:
+        found = await asyncio.to_thread(service.history.samples, view.device.key, since)
+        devices[view.device.key] = {name: [[point[0], point[1]] for point in points] for name, points in found.items()}
+    return reply({"schema": 1, "devices": devices})

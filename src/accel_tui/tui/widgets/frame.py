@@ -36,6 +36,7 @@ class Frame(Vertical):
         name: str,
         number: int | None = None,
         *,
+        chip: bool = True,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
@@ -43,11 +44,28 @@ class Frame(Vertical):
         Args:
             name: The pane's name in the title.
             number: The key that focuses it; None for a frame that has none.
+            chip: Reverse the title under the focus; a dialog, which has it anyway, does not.
         """
         super().__init__(id=id, classes=classes)
-        self._title_name, self._number = name, number
+        self._title_name, self._number, self._chip = name, number, chip
         self._about: Cell = ()
         self._facts: Cell = ()
+
+    @property
+    def about(self) -> Cell:
+        """What it says beside its name."""
+        return self._about
+
+    @property
+    def facts(self) -> Cell:
+        """What it says at the lower right."""
+        return self._facts
+
+    def rename(self, name: str) -> None:
+        """Give it another name."""
+        if name != self._title_name:
+            self._title_name = name
+            self._write()
 
     def tell(self, about: Cell = (), facts: Cell = ()) -> None:
         """Say in the border what the pane is about and, at the lower right, one fact and the keys.
@@ -75,7 +93,7 @@ class Frame(Vertical):
         ascii_only = self.app.has_class(ASCII_CLASS)
         number = "" if self._number is None else f"{self._number} "
         title: Cell
-        if focused:
+        if focused and self._chip:
             title = (Piece(f" {number}{self._title_name} ", "on_accent", bold=True, on="accent"),)
         else:
             title = (Piece(number, "faint"), Piece(self._title_name, "strong", bold=True))

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
+from accel_tui.tui.bindings import bind
 from accel_tui.tui.widgets.columns import Column, Place, Row, lay_out
 from accel_tui.tui.widgets.painted import Painted
 from accel_tui.tui.widgets.pieces import Cell, Piece, fit, segments
 
-HEADER = 1
 WHEEL_ROWS = 3
 
 
@@ -26,18 +26,18 @@ class Grid(Painted, can_focus=True):
     Grid { height: 1fr; width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "Up", id="move.up", show=False),
-        Binding("down", "move(1)", "Down", id="move.down", show=False),
-        Binding("pageup", "page(-1)", "Page up", id="move.page_up", show=False),
-        Binding("pagedown", "page(1)", "Page down", id="move.page_down", show=False),
-        Binding("home", "edge(-1)", "First", id="move.first", show=False),
-        Binding("end", "edge(1)", "Last", id="move.last", show=False),
-        Binding("enter", "open", "details", id="item.open", tooltip="Open the row"),
-        Binding("space", "pick", "pick", id="item.pick", tooltip="Pick the row, or give it back"),
-        Binding("shift+down,V", "extend(1)", "pick a range", id="item.range", show=False),
-        Binding("shift+up", "extend(-1)", "pick upwards", id="item.range_up", show=False),
-        Binding("x", "clear", "clear", id="item.clear", show=False, tooltip="Give all picks back"),
-        Binding("S", "sort", "sort", id="pane.sort", show=False, tooltip="Sort by the next column"),
+        bind("move.up", "move(-1)"),
+        bind("move.down", "move(1)"),
+        bind("move.page_up", "page(-1)"),
+        bind("move.page_down", "page(1)"),
+        bind("move.first", "edge(-1)"),
+        bind("move.last", "edge(1)"),
+        bind("item.open", "open"),
+        bind("item.pick", "pick"),
+        bind("item.range", "extend(1)"),
+        bind("item.range_up", "extend(-1)"),
+        bind("item.clear", "clear"),
+        bind("pane.sort", "sort"),
     ]
 
     class Told(Message):
@@ -96,6 +96,8 @@ class Grid(Painted, can_focus=True):
             marks: Keep a column for the rows' marks, behind that of the cursor.
         """
         super().__init__(id=id)
+        self.head_rows = 1
+        """Rows of the header: 1, or 0 where there is no room for one."""
         self._columns = tuple(columns)
         self._lead = 2 if marks else 1
         self._rows: tuple[Row, ...] = ()
@@ -112,6 +114,11 @@ class Grid(Painted, can_focus=True):
     def rows(self) -> tuple[Row, ...]:
         """The rows as they are shown."""
         return self._rows
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns, whether they fit or not."""
+        return self._columns
 
     @property
     def cursor_key(self) -> str | None:
@@ -165,7 +172,7 @@ class Grid(Painted, can_focus=True):
     def _repaint_changes(self, old: Sequence[Row], old_cursor: int) -> None:
         regions = []
         for number in range(self._top, min(self._top + self._height, len(self._rows))):
-            y = HEADER + number - self._top
+            y = self.head_rows + number - self._top
             one, other = old[number], self._rows[number]
             if (number == self._cursor) != (number == old_cursor):
                 regions.append(Region(0, y, self.size.width, 1))
@@ -185,7 +192,7 @@ class Grid(Painted, can_focus=True):
     @property
     def _height(self) -> int:
         """Rows that are visible."""
-        return max(1, self.size.height - HEADER)
+        return max(1, self.size.height - self.head_rows)
 
     @property
     def _overflows(self) -> bool:
@@ -220,7 +227,7 @@ class Grid(Painted, can_focus=True):
             self.post_message(self.Moved(self, self.cursor_key))
 
     def _repaint_rows(self, *numbers: int) -> None:
-        self.refresh(*(Region(0, HEADER + number - self._top, self.size.width, 1) for number in numbers))
+        self.refresh(*(Region(0, self.head_rows + number - self._top, self.size.width, 1) for number in numbers))
 
     def on_resize(self) -> None:
         self._clamp()
@@ -234,11 +241,11 @@ class Grid(Painted, can_focus=True):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        if y < HEADER:
+        if y < self.head_rows:
             return self.line(self._header(), self.surface)
         if not self._rows:
             return self.notice(self._empty, y)
-        number = self._top + y - HEADER
+        number = self._top + y - self.head_rows
         if number >= len(self._rows):
             return self.line(())
         surface = self.surface
@@ -285,7 +292,7 @@ class Grid(Painted, can_focus=True):
         if not self._overflows:
             return ()
         start, length = self._thumb()
-        return (Piece(" "), self.sign("scroll") if start <= y - HEADER < start + length else Piece(" "))
+        return (Piece(" "), self.sign("scroll") if start <= y - self.head_rows < start + length else Piece(" "))
 
     def _thumb(self) -> tuple[int, int]:
         length = max(1, self._height * self._height // len(self._rows))
@@ -333,12 +340,12 @@ class Grid(Painted, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
-        if event.y < HEADER:
+        if event.y < self.head_rows:
             for place in self._places:
                 if place.x - place.column.gap <= event.x < place.x + place.width and place.column.title:
                     self.post_message(self.SortAsked(self, place.column.key))
             return
-        number = self._top + event.y - HEADER
+        number = self._top + event.y - self.head_rows
         if number >= len(self._rows):
             return
         if event.shift:

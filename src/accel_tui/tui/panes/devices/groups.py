@@ -1,0 +1,161 @@
+"""Which cards make a supported group, which groups are free, and what is said of a pick. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from accel_tui.model.devices import Device, DeviceView
+from accel_tui.tui.board import Board
+from accel_tui.tui.glyphs import Glyphs
+from accel_tui.tui.naming import count, is_card, number, selector
+from accel_tui.tui.panes.devices.standing import Standing
+from accel_tui.tui.widgets.pieces import Cell, Piece
+
+GAUDI_SIZES = (2, 4)
+"""Besides one card and all of the machine; aligned by module ID."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cards that one distributed job may run on."""
+
+    keys: tuple[str, ...]
+    label: str
+    """Their numbers: `0-3`, `4,5`."""
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+def groups(views: Sequence[DeviceView]) -> list[Group]:
+    """Every supported group of the host: pairs, then larger ones, then single cards."""
+    found: list[Group] = []
+    for vendor in sorted({view.device.vendor for view in views if is_card(view.device)}):
+        cards = [view.device for view in views if is_card(view.device) and view.device.vendor == vendor]
+        made = _gaudi(cards) if vendor == "gaudi" else _others(cards)
+        found += [_group(one) for one in made if len(one) > 1]
+        found += [_group([card]) for card in cards]
+    return sorted(found, key=lambda group: (len(group) == 1, len(group)))
+
+
+def _group(cards: Sequence[Device]) -> Group:
+    return Group(tuple(card.key for card in cards), selector(cards).partition(":")[2])
+
+
+def _gaudi(cards: Sequence[Device]) -> list[list[Device]]:
+    by_module = {card.module_id: card for card in cards if card.module_id is not None}
+    made: list[list[Device]] = []
+    for size in GAUDI_SIZES:
+        for start in range(0, 8, size):
+            wanted = [by_module[module] for module in range(start, start + size) if module in by_module]
+            if len(wanted) == size:
+                made.append(wanted)
+    if len(by_module) > 1 and len(by_module) not in GAUDI_SIZES:
+        made.append(sorted(by_module.values(), key=lambda card: card.module_id or 0))
+    return made
+
+
+def _others(cards: Sequence[Device]) -> list[list[Device]]:
+    """The discrete cards of each NUMA node, then all of them."""
+    discrete = [card for card in cards if card.pci_order is not None and not card.details.get("integrated")]
+    nodes = sorted({card.numa_node for card in discrete if card.numa_node is not None})
+    made = [[card for card in discrete if card.numa_node == node] for node in nodes]
+    return [*(one for one in made if 1 < len(one) < len(discrete)), discrete]
+
+
+def next_group(board: Board, stands: Mapping[str, Standing]) -> Group | None:
+    """The free group after the one that is picked; first those of the size that the job asks for."""
+    free = [group for group in groups(board.devices) if all(stands[key].free for key in group.keys)]
+    wanted = _wanted_size(board)
+    free.sort(key=lambda group: len(group) != wanted)
+    if not free:
+        return None
+    here = next((place for place, group in enumerate(free) if set(group.keys) == set(board.picks)), -1)
+    return free[(here + 1) % len(free)]
+
+
+def _wanted_size(board: Board) -> int:
+    select = "" if board.draft is None else board.draft.select or str(board.draft.job.get("devices") or "")
+    found = re.fullmatch(r"auto:\w+:(\d+)", select)
+    return int(found[1]) if found else 0
+
+
+def advice(board: Board, stands: Mapping[str, Standing], glyphs: Glyphs) -> list[Cell]:
+    """The lines under the table: what is said of the pick, or which groups there are and what blocks each."""
+    picked = board.picked()
+    if picked:
+        return [_judged(picked, board, stands, glyphs)]
+    cards = [view for view in board.devices if is_card(view.device)]
+    if len(cards) < 2:
+        return []
+    size = _wanted_size(board)
+    known = [group for group in groups(board.devices) if len(group) > 1]
+    sizes = sorted({len(group) for group in known})
+    if size not in sizes:
+        size = 4 if 4 in sizes and len(cards) > 4 else sizes[-1] if sizes else 0
+    shown = [group for group in known if len(group) == size]
+    line: list[Piece] = [Piece(f"groups of {size}", "muted")]
+    for group in shown:
+        line += [Piece("  " if len(line) == 1 else "   "), *_group_words(group, board, stands, glyphs)]
+    return [tuple(line)] if shown else []
+
+
+def _group_words(group: Group, board: Board, stands: Mapping[str, Standing], glyphs: Glyphs) -> list[Piece]:
+    blockers = [(key, stands[key]) for key in group.keys if not stands[key].free]
+    label = Piece(group.label, "text")
+    if not blockers:
+        return [label, Piece(" free ", "muted"), Piece(glyphs.text("passed"), "ok")]
+    runs = {stand.run for _, stand in blockers}
+    if len(runs) == 1 and None not in runs:
+        name = next(run.name for run in board.runs.values() if run.id in runs)
+        return [label, Piece(f" in use by {name}", "muted")]
+    words = [f"{_number(key, board)} {_brief(stand, board)}" for key, stand in blockers]
+    return [label, Piece(f" blocked: {', '.join(words)}", "muted")]
+
+
+def _brief(stand: Standing, board: Board) -> str:
+    """One or two words for what blocks a group."""
+    if stand.run is not None and stand.run in board.runs:
+        return board.runs[stand.run].name
+    return re.sub(r" \d.*", "", stand.words)
+
+
+def _number(key: str, board: Board) -> str:
+    view = board.device(key)
+    return key if view is None else number(view.device)
+
+
+def _judged(picked: Sequence[DeviceView], board: Board, stands: Mapping[str, Standing], glyphs: Glyphs) -> Cell:
+    """What is said of the pick at once: group, NUMA, what is in the way."""
+    devices = [view.device for view in picked]
+    line = [Piece("picked   ", "muted"), Piece(selector(devices), "strong", bold=True)]
+    good, bad = Piece(f" {glyphs.text('passed')}", "ok"), glyphs.text("warning")
+    if len({device.vendor for device in devices}) > 1:
+        return (*line, Piece(f"   {bad} ", "warn"), Piece("devices of different kinds cannot serve one job", "warn"))
+    keys = {device.key for device in devices}
+    if len(keys) > 1:
+        if any(set(group.keys) == keys for group in groups(board.devices)) or devices[0].vendor != "gaudi":
+            line += [Piece(f"   a supported group of {len(keys)}", "muted"), good]
+        else:
+            line += [Piece(f"   {bad} ", "warn"), Piece(f"no supported group of {len(keys)}: g proposes one", "warn")]
+        nodes = sorted({str(device.numa_node) for device in devices if device.numa_node is not None})
+        if len(nodes) == 1:
+            line += [Piece(f"   NUMA {nodes[0]}", "muted"), good]
+        elif nodes:
+            line += [Piece(f"   NUMA {', '.join(nodes)}", "muted")]
+    taken = [device for device in devices if not stands[device.key].free]
+    if taken:
+        names = ", ".join(f"{number(device)} {_brief(stands[device.key], board)}" for device in taken)
+        line += [Piece(f"   {bad} ", "warn"), Piece(f"no longer free: {names}", "warn")]
+    return tuple(line)
+
+
+def summary(board: Board, stands: Mapping[str, Standing]) -> str:
+    """The pane's subject: `8 cards, 1 free`."""
+    cards = [view for view in board.devices if is_card(view.device)]
+    if not cards:
+        return f"{len(board.devices)} usable"
+    free = sum(stands[view.device.key].free for view in cards)
+    return f"{count(len(cards), 'card')}, {free or 'none'} free"

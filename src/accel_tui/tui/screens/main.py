@@ -1,0 +1,298 @@
+"""The main screen: head, panes, foot. It places panes and passes verbs on; what they mean is the panes' affair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.geometry import Region, Size
+from textual.layout import Layout
+from textual.screen import Screen
+from textual.widget import Widget
+
+from accel_tui.tui.bindings import KEYS, bind_all
+from accel_tui.tui.board import Board, Level, LinkState
+from accel_tui.tui.doing import Doer
+from accel_tui.tui.glyphs import Glyphs
+from accel_tui.tui.head import head, too_small, trouble
+from accel_tui.tui.layouts import Mode, Place, Places, Wish, mode_of, places
+from accel_tui.tui.messages import DoAsked, GoTo, Told
+from accel_tui.tui.panes import PANES, Pane
+from accel_tui.tui.services import Services
+from accel_tui.tui.widgets.frame import Frame
+from accel_tui.tui.widgets.lines import Lines
+from accel_tui.tui.widgets.painted import ASCII_CLASS
+from accel_tui.tui.widgets.parts import Part, PartLine
+from accel_tui.tui.widgets.pieces import Cell, Piece
+
+GENERAL = (
+    *(f"pane.{entry.number}" for entry in PANES),
+    *("pane.next", "pane.previous", "pane.maximise", "pane.narrower", "pane.wider"),
+    *("app.palette", "app.help", "app.notices", "app.theme", "app.back", "app.quit"),
+)
+"""Verbs that the screen does itself."""
+FOOT = ("pane.maximise", "app.palette", "app.help", "app.quit")
+NOTE_SECONDS = 6.0
+"""How long a notice that is neither warning nor error stays in the foot line."""
+
+
+class Panes(Container, can_focus=False):
+    """What stands between head and foot."""
+
+    def __init__(self, arrange: Callable[[Size], Mapping[Widget, Region]], *, id: str) -> None:
+        super().__init__(id=id)
+        self._places = Places(arrange)
+
+    @property
+    def layout(self) -> Layout:
+        return self._places
+
+
+class MainScreen(Screen[None], Doer):
+    """Everything that a person keeps open."""
+
+    CSS_PATH = "main.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bind_all(*GENERAL, *(verb for entry in PANES for verb in entry.reach))
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self.services = services
+        self._panes: dict[str, Pane] = {}
+        self._reach: dict[str, Pane] = {}
+        self._wish = Wish(shown="devices")
+        self._places: dict[str, Place] = {}
+        self._layout_of: object = None
+
+    def compose(self) -> ComposeResult:
+        yield Lines([()], id="head")
+        yield PartLine(id="tabs", gap=2)
+        with Frame("Connection", id="trouble"):
+            yield Lines([(), ()], id="trouble-lines")
+        with Panes(self._regions, id="panes"):
+            for entry in PANES:
+                pane = self._panes[entry.key] = entry.load()(self.services)
+                self._reach.update(dict.fromkeys(entry.reach, pane))
+                yield pane
+        yield Lines([], id="too-small")
+        yield PartLine(id="foot", lead=1)
+
+    def on_mount(self) -> None:
+        self.services.desk.watch(self, self.show)
+        self._arrange()
+        self.show(self.board)
+        self._panes["devices"].take_focus()
+
+    # What is shown around the panes
+
+    @property
+    def mode(self) -> Mode:
+        return mode_of(self.app.size)
+
+    @property
+    def glyphs(self) -> Glyphs:
+        return Glyphs(self.app.has_class(ASCII_CLASS))
+
+    def show(self, board: Board) -> None:
+        """Draw head, strip and foot; place the panes anew where the board changes how much room they need."""
+        mode = self.mode
+        self._arrange()
+        if mode is Mode.TINY:
+            self.query_one("#too-small", Lines).show(too_small(board, *self.app.size))
+            return
+        self.query_one("#head", Lines).show([head(board, mode, self.glyphs, self.services.zone)])
+        self._show_trouble(board)
+        self._show_tabs()
+        self._show_foot(board)
+
+    def _show_trouble(self, board: Board) -> None:
+        lines = trouble(board, self.services.zone)
+        if lines:
+            sign = self.glyphs.text("warning")
+            first, second = lines
+            shown = [(Piece(f"{sign} ", "warn"), *first), (Piece("  "), *second)]
+            self.query_one("#trouble-lines", Lines).show(shown)
+
+    def _show_tabs(self) -> None:
+        if self.mode is not Mode.TABS:
+            return
+        parts = []
+        for name, pane in self._panes.items():
+            title: Cell
+            if name == self._wish.shown:
+                title = (Piece(f" {pane.number} {pane.label} ", "on_accent", bold=True, on="accent"),)
+            else:
+                title = (Piece(f" {pane.number} {pane.label} ", "muted"),)
+            parts.append(Part(f"pane.{pane.number}", title))
+        self.query_one("#tabs", PartLine).show(parts, self._panes[self._wish.shown].about)
+
+    def _show_foot(self, board: Board) -> None:
+        pane = self._panes[self._wish.shown]
+        narrow = self.mode is Mode.TABS
+        general = tuple(verb for verb in FOOT if verb not in pane.FOOT)
+        if narrow:
+            general = ("pane.next", *(verb for verb in general if verb != "pane.maximise"))
+        parts = [self._foot_part(verb, pane) for verb in (*pane.FOOT, *general)]
+        self.query_one("#foot", PartLine).show(parts, self._newest(board), "app.notices")
+
+    def _foot_part(self, verb: str, pane: Pane) -> Part:
+        word = pane.WORDS.get(verb, KEYS[verb].word)
+        if verb == "pane.maximise" and self._wish.maximised:
+            word = "restore"
+        off = self.why_not(verb) is not None
+        key = Piece(self.services.key(verb), "faint" if off else "accent", bold=not off)
+        return Part(verb, (key, Piece(" "), Piece(word, "faint" if off else "muted")))
+
+    def _newest(self, board: Board) -> Cell:
+        """The newest notice that is still to be said."""
+        for notice in reversed(board.notices):
+            old = board.now - notice.time > NOTE_SECONDS
+            if notice.seen or (old and notice.level is Level.NOTE):
+                continue
+            sign = {Level.ERROR: "failed", Level.WARNING: "warning", Level.NOTE: "notice"}[notice.level]
+            role = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "muted"}[notice.level]
+            lead = () if notice.level is Level.NOTE else (Piece(f"{self.glyphs.text(sign)} ", role),)
+            text = notice.message if not notice.remedy else f"{notice.message}: {notice.remedy}"
+            return (*lead, Piece(text.split("\n")[0], "text"), Piece(" "))
+        return ()
+
+    # Where the panes stand
+
+    def on_resize(self) -> None:
+        self.show(self.board)
+
+    def on_told(self, _: Told) -> None:
+        self._show_tabs()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        pane = next((node for node in event.widget.ancestors_with_self if isinstance(node, Pane)), None)
+        if pane is not None and pane.name_in_layouts != self._wish.shown:
+            self._change_wish(shown=pane.name_in_layouts)
+        elif pane is not None:
+            self._show_foot(self.board)
+
+    def _change_wish(self, **parts: object) -> None:
+        self._wish = Wish(**{**self._wish.__dict__, **parts})
+        self.show(self.board)
+
+    def _arrange(self) -> None:
+        """Decide which panes are visible and where; only a difference costs a new layout."""
+        mode, board, size = self.mode, self.board, self.app.size
+        rows = {name: pane.wanted_rows(board) for name, pane in self._panes.items()}
+        self._wish = Wish(self._wish.shown, self._wish.maximised, self._wish.wider, rows, self._wish.start)
+        state = (mode, size, self._wish, bool(trouble(board, self.services.zone)))
+        if state == self._layout_of:
+            return
+        self._layout_of = state
+        for one in Mode:
+            self.set_class(mode is one, f"-{one.value}")
+        self.query_one("#trouble").display = state[3] and mode is not Mode.TINY
+        strip = state[3] and mode is not Mode.TINY
+        inner = Size(size.width, max(1, size.height - 2 - (mode is Mode.TABS) - 4 * strip))
+        self._places = places(mode, inner, self._panes, self._wish)
+        for name, pane in self._panes.items():
+            place = self._places.get(name)
+            pane.display = place is not None
+            pane.set_class(place is not None and place.strip, "-strip")
+            pane.set_class(place is not None and place.tab, "-tab")
+        self.query_one("#panes").refresh(layout=True)
+
+    def _regions(self, size: Size) -> Mapping[Widget, Region]:
+        found = places(self.mode, size, self._panes, self._wish)
+        return {self._panes[name]: place.region for name, place in found.items()}
+
+    # Verbs
+
+    def taker(self, verb: str) -> Pane | None:
+        """The pane that does a verb now: the focused one, else the one that does it from everywhere."""
+        shown = self._panes[self._wish.shown]
+        return shown if verb in shown.KEYS else self._reach.get(verb)
+
+    def why_not(self, key: str) -> str | None:
+        if key in GENERAL:
+            return super().why_not(key)
+        pane = self.taker(key)
+        return pane.why_not(key) if pane is not None else super().why_not(key)
+
+    async def action_do(self, key: str) -> None:
+        pane = None if key in GENERAL else self.taker(key)
+        if pane is not None:
+            await pane.action_do(key)
+        else:
+            await super().action_do(key)
+
+    async def run_verb(self, verb: str) -> None:
+        """Do a verb as if its key had been pressed."""
+        for active in self.active_bindings.values():
+            if active.binding.id == verb:
+                await self.app.run_action(active.binding.action, active.node)
+                return
+
+    async def on_part_line_chosen(self, message: PartLine.Chosen) -> None:
+        await self.run_verb(message.key)
+
+    async def on_do_asked(self, message: DoAsked) -> None:
+        await self.run_verb(message.key)
+
+    def on_go_to(self, message: GoTo) -> None:
+        self.go_to(message.number)
+
+    def go_to(self, number: int) -> None:
+        """Show a pane and put the focus into it."""
+        for name, pane in self._panes.items():
+            if pane.number == number:
+                self._change_wish(shown=name)
+                pane.take_focus()
+
+    def do_pane_1(self) -> None:
+        self.go_to(1)
+
+    def do_pane_2(self) -> None:
+        self.go_to(2)
+
+    def do_pane_3(self) -> None:
+        self.go_to(3)
+
+    def do_pane_4(self) -> None:
+        self.go_to(4)
+
+    def do_pane_5(self) -> None:
+        self.go_to(5)
+
+    def do_pane_6(self) -> None:
+        self.go_to(6)
+
+    def do_pane_next(self) -> None:
+        self._step(1)
+
+    def do_pane_previous(self) -> None:
+        self._step(-1)
+
+    def _step(self, steps: int) -> None:
+        """The next pane in the order of their numbers; where all are visible, among those."""
+        order = sorted(self._panes.values(), key=lambda pane: pane.number)
+        here = order.index(self._panes[self._wish.shown])
+        self.go_to(order[(here + steps) % len(order)].number)
+
+    def do_pane_maximise(self) -> None:
+        self._change_wish(maximised=not self._wish.maximised)
+
+    def do_pane_narrower(self) -> None:
+        self._change_wish(wider=self._wish.wider - 2)
+
+    def do_pane_wider(self) -> None:
+        self._change_wish(wider=self._wish.wider + 2)
+
+    def do_app_back(self) -> None:
+        if not self._panes[self._wish.shown].back() and self._wish.maximised:
+            self._change_wish(maximised=False)
+
+    def do_app_quit(self) -> None:
+        self.app.exit()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "enter" and self.board.link.state in (LinkState.LOST, LinkState.SILENT):
+            self.services.try_now()
