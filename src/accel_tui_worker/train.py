@@ -58,17 +58,23 @@ def _resume(context: Context, output: Path) -> Path | None:
     A new training does not start in a folder that holds checkpoints: the library would mix both, and its limit on
     kept checkpoints would delete the new ones first.
     """
-    settings = context.job.train
-    if settings.resume_from:
-        point: Path | None = checkpoints.resume_point(Path(settings.resume_from).expanduser().absolute())
+    settings, retried = context.job.train, context.job.resume == "last"
+    origin = Path(settings.resume_from).expanduser().absolute() if settings.resume_from else output
+    present = checkpoints.checkpoints(origin)
+    if retried and (present or not settings.resume_from):  # a run that died in its first checkpoint starts anew
+        point = checkpoints.newest_complete(origin)
+        if point is None and present:
+            reason = checkpoints.flaw(present[0])
+            context.events.warn("started-anew", f"{origin} holds no complete checkpoint; {present[0].name}: {reason}")
+    elif settings.resume_from:
+        point = checkpoints.resume_point(origin)
+    elif present:
+        raise BadInputError(
+            f"train.output: {output} holds {present[0].name} of an earlier training; set train.resume_from to go "
+            "on from it, or name another output"
+        )
     else:
-        point = checkpoints.newest_complete(output) if context.job.resume == "last" else None
-        present = checkpoints.checkpoints(output)
-        if point is None and present and context.job.resume != "last":
-            raise BadInputError(
-                f"train.output: {output} holds {present[0].name} of an earlier training; set train.resume_from to go "
-                "on from it, or name another output"
-            )
+        point = None
     if point is not None and not (point / "optimizer.pt").is_file() and not any(point.glob("global_step*")):
         context.events.warn("resumed-without-optimizer", f"{point} has no optimizer state; the optimizer starts anew")
     return point

@@ -108,6 +108,21 @@ def test_a_stop_saves_at_the_end_of_the_step_and_can_be_resumed(
     assert losses(tmp_path / "second")[8] == losses(whole)[8]
 
 
+def test_a_retry_after_a_death_in_the_first_checkpoint_starts_anew(
+    whole: Path, tmp_path: Path, train_job: MakeJob
+) -> None:
+    torn = tmp_path / "out/checkpoint-4"
+    torn.mkdir(parents=True)
+    (torn / checkpoints.INCOMPLETE).touch()
+    train_table = {"output": str(torn.parent), "resume_from": str(torn.parent)}
+    job = {**train_job(train=train_table), "launch": {"resume": "last"}}
+    figures = train(context(tmp_path / "run", job))
+    assert figures["resumed_from"] is None
+    assert losses(tmp_path / "run") == losses(whole)
+    assert [event["code"] for event in of("warning", tmp_path / "run")] == ["started-anew"]
+    assert checkpoints.flaw(torn) is None
+
+
 def _request_stop_at(made: Any, event: str, **fields: Any) -> None:
     """Let the signal come right after an event."""
     original = made.events.emit
