@@ -14,7 +14,7 @@ from types import TracebackType
 
 # Runs in the new process: make the terminal its controlling one, then become the program. The environment travels as
 # an argument, since a Python in a plain C locale adds to its own.
-_BECOME = (
+BECOME = (
     "import fcntl, json, os, sys, termios\n"
     "fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
     "os.execvpe(sys.argv[2], sys.argv[2:], json.loads(sys.argv[1]))\n"
@@ -27,7 +27,7 @@ class Terminal:
     def __init__(self, argv: Sequence[str], environment: dict[str, str]) -> None:
         self._master, slave = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _BECOME, json.dumps(environment), *argv],
+            [sys.executable, "-I", "-S", "-c", BECOME, json.dumps(environment), *argv],
             env=environment,
             stdin=slave,
             stdout=slave,

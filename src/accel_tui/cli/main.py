@@ -11,11 +11,15 @@ from accel_tui.cli.context import Context, own_environment
 from accel_tui.cli.output import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run the verb that `argv` asks for; returns the exit code."""
+def main(argv: Sequence[str], screen: Callable[[Context], int] | None = None) -> int:
+    """Run the verb that `argv` asks for; returns the exit code.
+
+    `screen` shows the screen, which this package does not know; without it, or where it cannot be shown, plain lines
+    stand in for it.
+    """
     if "_ARGCOMPLETE" in os.environ:
         from accel_tui.cli.completing import complete
 
@@ -23,15 +27,21 @@ def main(argv: Sequence[str]) -> int:
     environment = own_environment()
     before = list(argv[: argv.index("--")] if "--" in argv else argv)
     output = Output(environment, ascii_only="--ascii" in before, json_wanted="--json" in before)
-    invocation = _Invocation(argv, output, environment)
+    invocation = _Invocation(argv, output, environment, screen)
     return failure.guarded(invocation.run, output, invocation.report_folder)
 
 
 class _Invocation:
     """One call of the program; knows where a report of its failure may go."""
 
-    def __init__(self, argv: Sequence[str], output: Output, environment: dict[str, str]) -> None:
-        self._argv, self._output, self._environment = argv, output, environment
+    def __init__(
+        self,
+        argv: Sequence[str],
+        output: Output,
+        environment: dict[str, str],
+        screen: Callable[[Context], int] | None,
+    ) -> None:
+        self._argv, self._output, self._environment, self._screen = argv, output, environment, screen
         self._context: Context | None = None
 
     def run(self) -> int:
@@ -41,6 +51,9 @@ class _Invocation:
         if verb is None:
             from accel_tui.cli import plain
 
+            plain.validate(context)
+            if self._screen is not None and plain.screen_can_be_shown(context):
+                return self._screen(context)
             return plain.run(context)
         return verb.load().run(context)
 

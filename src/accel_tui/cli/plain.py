@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 def run(context: Context) -> int:
     """Print the state once; on a terminal that is not dumb go on with its changes until interrupted."""
-    _validate(context)
     _print_state(context, context.client.devices(), context.client.runs())
     if not sys.stdout.isatty() or context.environment.get("TERM", "dumb") == "dumb":
         return 0
@@ -33,8 +32,16 @@ def run(context: Context) -> int:
     return 0
 
 
-def _validate(context: Context) -> None:
-    """Raises:
+def screen_can_be_shown(context: Context) -> bool:
+    """Whether this is a terminal that can draw, and plain lines were not asked for."""
+    able = sys.stdin.isatty() and sys.stdout.isatty()
+    return able and not context.arguments.plain and context.environment.get("TERM", "dumb") not in ("dumb", "")
+
+
+def validate(context: Context) -> None:
+    """Look at what stands beside the bare name, before anything is started.
+
+    Raises:
     FileError: `--session` names no valid file.
     UsageError: `--theme` names no theme.
     """

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
+from textual.binding import Binding, BindingType
 
 from accel_tui.client.asynchronous import AsyncClient, Feed
 from accel_tui.client.connection import Client
 from accel_tui.config.shipped import shipped_folder
-from accel_tui.model.errors import AccelError, FileError
+from accel_tui.model.errors import AccelError
 from accel_tui.tui.desk import Desk
+from accel_tui.tui.keymap import load_keymap
 from accel_tui.tui.palette import theme_of
 from accel_tui.tui.screens.main import MainScreen
 from accel_tui.tui.services import Services
-from accel_tui.tui.theme import DEFAULT, Themes, fitting, load_themes
+from accel_tui.tui.sessions import open_session
+from accel_tui.tui.theme import DEFAULT, fitting, load_themes
 from accel_tui.tui.trail import KEPT_SECONDS
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 
 if TYPE_CHECKING:
     import datetime
 
+    from textual.dom import DOMNode
+
     from accel_tui.config.settings import Settings
+    from accel_tui.tui.endings import Endings
 
 
 @dataclass(frozen=True)
@@ -41,13 +48,12 @@ class Options:
     demo: str | None = None
 
 
-class AccelApp(App[None]):
-    """One screen on one terminal."""
+class AccelApp(App[str], inherit_bindings=False):
+    """One screen on one terminal. It returns the name of a demonstration when that was asked for."""
 
     TITLE = "accel-tui"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar = []
-    CSS = "* { scrollbar-size-vertical: 1; }"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "hint", "quit hint", show=False, system=True)]
 
     def __init__(
         self,
@@ -61,34 +67,44 @@ class AccelApp(App[None]):
         zone: datetime.tzinfo | None = None,
     ) -> None:
         """`make_client` makes clients that have not connected yet; each is used by one thread."""
-        self._themes = themes_for(settings)
-        palette = fitting(self._themes.palettes, options.theme or DEFAULT, environment)
+        own = Path(settings.config_dir) / "themes"
+        themes = load_themes(shipped_folder("themes"), own if own.is_dir() else None)
+        palette = fitting(themes.palettes, options.theme or DEFAULT, environment)
         super().__init__(ansi_color=palette.ansi or None)
-        for one in {**self._themes.palettes, palette.name: palette}.values():
+        for one in {**themes.palettes, palette.name: palette}.values():
             self.register_theme(theme_of(one))
         self.theme = palette.name
         self.set_class(options.ascii_only, ASCII_CLASS)
         self.animation_level = "none"
+        keymap = load_keymap(Path(settings.config_dir) / "keymap.toml")
+        self.set_keymap(dict(keymap.keys))
         self.desk = Desk(clock, demo=options.demo, read_only=options.read_only)
         self.feed = Feed(make_client(), self.desk.hear)
         self.services = Services(
-            self.desk,
-            AsyncClient(make_client),
-            settings,
-            environment,
-            cwd,
-            clock,
-            zone,
-            try_now=self.feed.try_now,
-        )
-        self.options = options
+            self.desk, AsyncClient(make_client), settings, environment, cwd, clock, zone,
+            keymap=keymap.keys, try_now=self.feed.try_now,
+        )  # fmt: skip
+        self._options = options
+        self._endings: Endings | None = None
+        self._problems = (*themes.problems, *keymap.problems)
+        self._clashes: set[str] = set()
+
+    def use(self, endings: Endings) -> None:
+        """Let signals and the loss of the terminal end it; before it runs."""
+        self._endings = endings
 
     def on_mount(self) -> None:
+        if self._endings is not None:
+            self._endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
         self.desk.open(self)
         self.push_screen(MainScreen(self.services))
         self.set_interval(1.0, self.desk.tick)
         self.feed.start()
         self.run_worker(self._remember(), group="remember")
+        for problem in self._problems:
+            self.desk.say(problem)
+        if self._options.session is not None:
+            self.run_worker(open_session(self.services, self._options.session), group="session", exclusive=True)
 
     async def _remember(self) -> None:
         """The minutes before this screen was opened; a screen without them is as good."""
@@ -101,28 +117,21 @@ class AccelApp(App[None]):
         self.services.asking.close()
         self.desk.close()
 
+    def action_hint(self) -> None:
+        self.desk.say(f"{self.services.key('app.quit')} closes the screen; runs go on")
 
-def themes_for(settings: Settings) -> Themes:
-    """Shipped themes and the person's own."""
-    own = Path(settings.config_dir) / "themes"
-    try:
-        return load_themes(shipped_folder("themes"), own if own.is_dir() else None)
-    except FileError as problem:
-        return Themes({}, (problem,))
+    def handle_bindings_clash(self, clashed_bindings: set[Binding], node: DOMNode) -> None:
+        """A key of the person's was taken already: said once."""
+        for binding in clashed_bindings:
+            if binding.id is not None and binding.id not in self._clashes:
+                self._clashes.add(binding.id)
+                self.desk.say(f"keymap.toml: {binding.id} loses its key to another verb")
 
+    def _print_error_renderables(self) -> None:
+        """Nothing: Textual's traceback shows values of variables. Who runs the application gets the exception."""
+        self._exit_renderables.clear()
 
-def run_screen(
-    state_dir: Path,
-    settings: Settings,
-    environment: Mapping[str, str],
-    cwd: str,
-    options: Options,
-) -> int:
-    """Show the screen until the person leaves it or its terminal is gone; the exit code."""
-
-    def make() -> Client:
-        return Client(state_dir, options.demo, settings, environment)
-
-    app: App[Any] = AccelApp(make, settings, environment, cwd, options)
-    app.run()
-    return app.return_code or 0
+    @property
+    def failure(self) -> Exception | None:
+        """What ended the application against its will."""
+        return self._exception

@@ -8,7 +8,7 @@ from accel_tui.model.runs import RunState
 from accel_tui.tui.board import Board, Level, LinkState
 from accel_tui.tui.glyphs import Glyphs, clock, duration
 from accel_tui.tui.layouts import LEAST, Mode
-from accel_tui.tui.naming import count, is_card, summary
+from accel_tui.tui.naming import is_card, summary
 from accel_tui.tui.widgets.pieces import Cell, Ends, Piece
 
 _GAP = Piece("   ")
@@ -91,8 +91,3 @@ def trouble(board: Board, zone: datetime.tzinfo | None) -> list[Cell]:
         left = max(0, round(link.again - board.now))
         second.append(Piece(f"Next try in {left} s." if left else "Trying now.", "muted"))
     return [tuple(first), tuple(second)]
-
-
-def counted(number: int, word: str) -> str:
-    """`2 runs go on`, as the shell is told at the end; empty for none."""
-    return f"{count(number, word)} {'goes' if number == 1 else 'go'} on" if number else ""
