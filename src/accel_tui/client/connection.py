@@ -52,7 +52,8 @@ class Client:
         self.demo = demo
         self.state_dir = str(state_dir) if demo is None else str(demo_folder(Path(state_dir), demo))
         """The folder in force, with socket and runs."""
-        self._base = str(state_dir)
+        self.base_dir = str(state_dir)
+        """The state folder itself, also for a demonstration."""
         self.greeting: dict[str, Any] | None = None
         """The supervisor's answer to the first exchange; None before it."""
         self._environment = dict(environment or {})
@@ -174,7 +175,7 @@ class Client:
         return self._greet(start=True)
 
     def _start(self) -> None:
-        starting.start_and_wait(self.state_dir, self._base, self.demo, self._environment)
+        starting.start_and_wait(self.state_dir, self.base_dir, self.demo, self._environment)
 
     def _nobody(self) -> SupervisorError:
         if starting.lock_held(self.state_dir):

@@ -20,7 +20,7 @@ def head(board: Board, mode: Mode, glyphs: Glyphs, zone: datetime.tzinfo | None)
     left: list[Piece] = [] if narrow else [Piece("accel-tui", "accent", bold=True), _GAP]
     left += [Piece(board.host or "connecting", "strong", bold=True)]
     if board.demo is not None:
-        left += [Piece("  "), Piece(" simulated ", "on_accent", bold=True, on="accent")]
+        left += [Piece("  "), Piece(" simulated ", "bg", bold=True, on="muted")]
     cards = summary(board.devices)
     if glyphs.ascii:
         cards = cards.replace("×", "x")
@@ -76,6 +76,22 @@ def too_small(board: Board, width: int, height: int) -> list[Cell]:
     ]
 
 
+def notice_lines(board: Board, glyphs: Glyphs, zone: datetime.tzinfo | None) -> list[Cell]:
+    """All notices, newest first, with what helps."""
+    lines: list[Cell] = []
+    for notice in reversed(board.notices):
+        sign, role = {Level.ERROR: ("failed", "error"), Level.WARNING: ("warning", "warn")}.get(
+            notice.level, ("free", "muted")
+        )
+        when = Piece(f"{clock(notice.time, zone)}  ", "faint")
+        first, *more = notice.message.split("\n")
+        lines.append((when, Piece(f"{glyphs.text(sign)} ", role), Piece(first, "text" if notice.seen else "strong")))
+        lines += [
+            (Piece(" " * 12), Piece(line, "muted")) for line in (*more, *(notice.remedy or "").split("\n")) if line
+        ]
+    return lines or [(Piece("Nothing was said so far.", "muted"),)]
+
+
 def trouble(board: Board, zone: datetime.tzinfo | None) -> list[Cell]:
     """The strip about our own parts: what does not answer, what is not affected, and when it is tried again."""
     link = board.link
@@ -89,5 +105,7 @@ def trouble(board: Board, zone: datetime.tzinfo | None) -> list[Cell]:
     second = [Piece("Runs are not affected: each has its own keeper. ", "muted")]
     if link.again is not None:
         left = max(0, round(link.again - board.now))
-        second.append(Piece(f"Next try in {left} s." if left else "Trying now.", "muted"))
+        second.append(Piece(f"Next try in {left} s.   " if left else "Trying now.   ", "muted"))
+        second += [Piece("R", "accent", bold=True), Piece(" try now   ", "muted")]
+    second += [Piece("!", "accent", bold=True), Piece(" what happened", "muted")]
     return [tuple(first), tuple(second)]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accel_tui.cli import figures
-from accel_tui.cli.choosing import Chosen, submission
+from accel_tui.cli.choosing import Chosen, working_folder
 from accel_tui.cli.following import tell_end
 from accel_tui.cli.output import Styled
 from accel_tui.cli.picture import progress_words
+from accel_tui.client import quickstart
 from accel_tui.model.errors import CheckRefusedError, ExitCode
-from accel_tui.model.plans import CheckLevel
 from accel_tui.model.runs import Run, RunResult, RunState
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = "accel-tui quickstart"
 
-SESSION = "cpu-quickstart.toml"
 TELL_SECONDS = 1.0
 
 
@@ -35,10 +34,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Context) -> int:
     """Make the model where it is missing, run the two shipped jobs, and say what to look at."""
-    jobs = _jobs(context)
+    python = context.arguments.python
+    jobs = quickstart.shipped_jobs(context.state_dir, python)
     _examine(context, jobs[0])
+    model = quickstart.model_job(context.state_dir, context.environment, context.settings, python)
     try:
-        done = [_one(context, step, f"{number}/3") for number, step in enumerate([_model_job(context), *jobs], 1)]
+        done = [_one(context, step, f"{number}/3") for number, step in enumerate([model, *jobs], 1)]
     except _Failed as failed:
         tell_end(context, failed.run)
         context.output.note(f"  `accel-tui logs {failed.run.id}` shows its log")
@@ -57,50 +58,6 @@ class _Failed(Exception):  # noqa: N818 - a run that did not succeed, not a faul
         self.run = run
 
 
-def _model_folder(context: Context) -> Path:
-    return context.state_dir / "quickstart" / "model"
-
-
-def _jobs(context: Context) -> list[Job]:
-    """The two shipped jobs, with model and text in the state folder."""
-    from accel_tui.config.shipped import shipped_folder
-    from accel_tui.jobs.session import apply_sets, load_session
-
-    folder = _model_folder(context)
-    session = load_session(shipped_folder("sessions") / SESSION)
-    jobs = []
-    for job in session.jobs:
-        values = {"model.path": str(folder)}
-        if job.kind == "train":
-            values |= {"data.path": str(folder / "train.txt"), "data.eval_path": str(folder / "eval.txt")}
-        if context.arguments.python:
-            values["launch.python"] = context.arguments.python
-        jobs.append(apply_sets(job, [f"{key}={json.dumps(value)}" for key, value in values.items()]))
-    return jobs
-
-
-def _model_job(context: Context) -> Job:
-    """The run that makes the model: the worker itself, in the interpreter that the jobs will use."""
-    from accel_tui.jobs.adhoc import command_job
-    from accel_tui.keeper.files import write_atomic
-    from accel_tui_worker.archive import build
-
-    folder = context.state_dir / "quickstart"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    worker = folder / "worker.pyz"
-    content = build()
-    if not worker.is_file() or worker.read_bytes() != content:
-        write_atomic(str(worker), content)
-    argv = [_python(context), str(worker), "tiny-model", str(_model_folder(context))]
-    return command_job(argv, name="quickstart-model")
-
-
-def _python(context: Context) -> str:
-    from accel_tui.jobs.interpreters import default_python
-
-    return default_python(_jobs(context)[0], context.environment, context.settings).path
-
-
 def _examine(context: Context, job: Job) -> None:
     """Raises:
     CheckRefusedError: the interpreter lacks what the jobs need; the remedy is the command that installs it.
@@ -111,12 +68,7 @@ def _examine(context: Context, job: Job) -> None:
 
     plan = make_plan(context, Chosen(job, "cpu"), inventory(context, start=True))
     base, _ = split_environment(context.environment)
-    made_here = ("model", "data", "prompts")  # what the first run makes need not be there yet
-    refused = [
-        check
-        for check in examine(job, plan, base)
-        if check.level is CheckLevel.REFUSAL and not check.id.startswith(made_here)
-    ]
+    refused = quickstart.refusals(examine(job, plan, base))
     if refused:
         raise CheckRefusedError("the quickstart cannot run here", checks=refused)
 
@@ -124,7 +76,7 @@ def _examine(context: Context, job: Job) -> None:
 def _one(context: Context, job: Job, number: str) -> Run:
     """Queue one job and show its progress until it is finished."""
     output = context.output
-    request = submission(context, Chosen(job, "cpu"), yes=True)
+    request = quickstart.submission(job, context.environment, working_folder())
     answer: dict[str, Any] = context.client.submit(request)
     output.note(Styled(f"{number} ", "muted"), Styled(job.name, "strong"), f"  {answer['id']}")
     told = ""

@@ -23,7 +23,7 @@ class Entry:
     """A pane by its place, without importing it."""
 
     number: int
-    """The key that goes there; also the order of `tab`."""
+    """The key that goes there; also the order of `tab`. 0 has none: it is shown when the layout wants it."""
     name: str
     """Its title, and in lower case its name in layouts."""
     place: str
@@ -46,6 +46,7 @@ _RUNS = ("run.stop", "run.rerun")
 PANES: tuple[Entry, ...] = (
     Entry(1, "Devices", "accel_tui.tui.panes.devices:DevicesPane"),
     Entry(3, "Runs", "accel_tui.tui.panes.runs:RunsPane", _RUNS),
+    Entry(0, "Start", "accel_tui.tui.panes.start:StartPane"),
 )
 """Every pane, one line each."""
 
@@ -79,7 +80,7 @@ class Pane(Frame, Doer):
         super().__init_subclass__(**keywords)
 
     def __init__(self, services: Services) -> None:
-        super().__init__(self.label, self.number, id=f"pane-{self.label.lower()}")
+        super().__init__(self.label, self.number or None, id=f"pane-{self.label.lower()}")
         self.services = services
         self._shown: Board | None = None
         self._last_focus: Widget | None = None
@@ -115,6 +116,9 @@ class Pane(Frame, Doer):
     def back(self) -> bool:
         """`esc` was pressed: undo what narrows the view, such as a filter; False when there is nothing."""
         return False
+
+    def reveal(self, key: str) -> None:
+        """Put the cursor on what has this key: a device, a run."""
 
     def take_focus(self) -> None:
         """Put the focus where it was in this pane, or into its first part that takes it."""

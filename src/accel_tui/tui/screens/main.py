@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,29 +17,40 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from accel_tui.tui.bindings import KEYS, bind_all
-from accel_tui.tui.board import Board, Level, LinkState
+from accel_tui.tui.board import Board, Level
 from accel_tui.tui.doing import Doer
+from accel_tui.tui.finding import entries
 from accel_tui.tui.glyphs import Glyphs
-from accel_tui.tui.head import head, too_small, trouble
+from accel_tui.tui.head import head, notice_lines, too_small, trouble
 from accel_tui.tui.layouts import Mode, Place, Places, Wish, mode_of, places
 from accel_tui.tui.messages import DoAsked, GoTo, Told
+from accel_tui.tui.palette import PaletteTheme
 from accel_tui.tui.panes import PANES, Pane
+from accel_tui.tui.screens.help import help_lines
+from accel_tui.tui.screens.palette import Entry, Palette
+from accel_tui.tui.screens.sheet import Sheet
 from accel_tui.tui.services import Services
+from accel_tui.tui.sessions import open_session
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 from accel_tui.tui.widgets.parts import Part, PartLine
-from accel_tui.tui.widgets.pieces import Cell, Piece
+from accel_tui.tui.widgets.pieces import Cell, Piece, cell_width
 
 GENERAL = (
-    *(f"pane.{entry.number}" for entry in PANES),
+    *(f"pane.{entry.number}" for entry in PANES if entry.number),
     *("pane.next", "pane.previous", "pane.maximise", "pane.narrower", "pane.wider"),
-    *("app.palette", "app.help", "app.notices", "app.theme", "app.back", "app.quit"),
+    *("app.palette", "app.help", "app.notices", "app.theme", "app.retry", "app.back", "app.quit"),
 )
 """Verbs that the screen does itself."""
 FOOT = ("pane.maximise", "app.palette", "app.help", "app.quit")
+JOB = 2
 NOTE_SECONDS = 6.0
 """How long a notice that is neither warning nor error stays in the foot line."""
+
+
+_OF_LISTS = frozenset({"item.open", "item.pick", "item.range", "item.clear", "pane.sort"})
+"""Verbs that the tables in panes do themselves."""
 
 
 class Panes(Container, can_focus=False):
@@ -120,7 +133,7 @@ class MainScreen(Screen[None], Doer):
         if self.mode is not Mode.TABS:
             return
         parts = []
-        for name, pane in self._panes.items():
+        for name, pane in self._numbered():
             title: Cell
             if name == self._wish.shown:
                 title = (Piece(f" {pane.number} {pane.label} ", "on_accent", bold=True, on="accent"),)
@@ -135,8 +148,14 @@ class MainScreen(Screen[None], Doer):
         general = tuple(verb for verb in FOOT if verb not in pane.FOOT)
         if narrow:
             general = ("pane.next", *(verb for verb in general if verb != "pane.maximise"))
-        parts = [self._foot_part(verb, pane) for verb in (*pane.FOOT, *general)]
-        self.query_one("#foot", PartLine).show(parts, self._newest(board), "app.notices")
+        newest = self._newest(board)
+        line = self.query_one("#foot", PartLine)
+        room = self.app.size.width - 1 - min(cell_width(newest) + 2, self.app.size.width // 2 - 1 if newest else 0)
+        own, last = (
+            [self._foot_part(verb, pane) for verb in verbs if self.can_do(verb)] for verbs in (pane.FOOT, general)
+        )
+        parts = line.fitting(own, last, room)
+        line.show(parts, newest, "app.notices")
 
     def _foot_part(self, verb: str, pane: Pane) -> Part:
         word = pane.WORDS.get(verb, KEYS[verb].word)
@@ -174,15 +193,16 @@ class MainScreen(Screen[None], Doer):
         elif pane is not None:
             self._show_foot(self.board)
 
-    def _change_wish(self, **parts: object) -> None:
-        self._wish = Wish(**{**self._wish.__dict__, **parts})
+    def _change_wish(self, **parts: Any) -> None:
+        self._wish = replace(self._wish, **parts)
         self.show(self.board)
 
     def _arrange(self) -> None:
         """Decide which panes are visible and where; only a difference costs a new layout."""
         mode, board, size = self.mode, self.board, self.app.size
         rows = {name: pane.wanted_rows(board) for name, pane in self._panes.items()}
-        self._wish = Wish(self._wish.shown, self._wish.maximised, self._wish.wider, rows, self._wish.start)
+        self._choose_start(board)
+        self._wish = replace(self._wish, rows=rows)
         state = (mode, size, self._wish, bool(trouble(board, self.services.zone)))
         if state == self._layout_of:
             return
@@ -199,6 +219,19 @@ class MainScreen(Screen[None], Doer):
             pane.set_class(place is not None and place.strip, "-strip")
             pane.set_class(place is not None and place.tab, "-tab")
         self.query_one("#panes").refresh(layout=True)
+
+    def _choose_start(self, board: Board) -> None:
+        """The start card stands in the middle until something runs or a job is opened."""
+        wanted = board.inventory is not None and not board.runs and board.draft is None and board.link.trusted
+        if wanted == self._wish.start or "start" not in self._panes:
+            return
+        shown = "start" if wanted and self._wish.shown == "devices" else self._wish.shown
+        if not wanted and shown == "start":
+            shown = "devices"
+        moved = shown != self._wish.shown
+        self._wish = replace(self._wish, start=wanted, shown=shown)
+        if moved:
+            self.call_after_refresh(self._panes[shown].take_focus)
 
     def _regions(self, size: Size) -> Mapping[Widget, Region]:
         found = places(self.mode, size, self._panes, self._wish)
@@ -244,8 +277,8 @@ class MainScreen(Screen[None], Doer):
         """Show a pane and put the focus into it."""
         for name, pane in self._panes.items():
             if pane.number == number:
-                self._change_wish(shown=name)
-                pane.take_focus()
+                self._enter(name)
+                return
 
     def do_pane_1(self) -> None:
         self.go_to(1)
@@ -273,9 +306,21 @@ class MainScreen(Screen[None], Doer):
 
     def _step(self, steps: int) -> None:
         """The next pane in the order of their numbers; where all are visible, among those."""
-        order = sorted(self._panes.values(), key=lambda pane: pane.number)
-        here = order.index(self._panes[self._wish.shown])
-        self.go_to(order[(here + steps) % len(order)].number)
+        order = [name for name, _ in self._numbered()]
+        if self._wish.start:
+            order = [name for name in self._places if name in ("devices", "start", "runs", "log")]
+        here = order.index(self._wish.shown) if self._wish.shown in order else 0
+        self._enter(order[(here + steps) % len(order)])
+
+    def _numbered(self) -> list[tuple[str, Pane]]:
+        """The panes that have a key, in its order."""
+        return sorted(
+            ((name, pane) for name, pane in self._panes.items() if pane.number), key=lambda one: one[1].number
+        )
+
+    def _enter(self, name: str) -> None:
+        self._change_wish(shown=name)
+        self._panes[name].take_focus()
 
     def do_pane_maximise(self) -> None:
         self._change_wish(maximised=not self._wish.maximised)
@@ -290,9 +335,58 @@ class MainScreen(Screen[None], Doer):
         if not self._panes[self._wish.shown].back() and self._wish.maximised:
             self._change_wish(maximised=False)
 
+    def do_app_palette(self) -> None:
+        self.app.push_screen(Palette(entries(self)), self._chosen)
+
+    async def _chosen(self, entry: Entry | None) -> None:
+        if entry is None:
+            return
+        if entry.reason is not None:
+            self.services.desk.say(f"{entry.title}: {entry.reason}", Level.WARNING)
+        elif entry.act is not None:
+            result = entry.act()
+            if inspect.isawaitable(result):
+                await result
+
+    def do_app_help(self) -> None:
+        pane = self._panes[self._wish.shown]
+        own = [verb for verb in (*pane.FOOT, *pane.KEYS) if verb not in FOOT]
+        width = min(100, self.app.size.width - 8)
+        lines = help_lines(self.services, pane.label, list(dict.fromkeys(own)), self.glyphs, width)
+        facts = (Piece("keys come from keymap.toml   esc close", "muted"),)
+        self.app.push_screen(Sheet("Help", lines, facts=facts))
+
+    def do_app_notices(self) -> None:
+        lines = notice_lines(self.board, self.glyphs, self.services.zone)
+        self.services.desk.read_notices()
+        self.app.push_screen(Sheet("Notices", lines))
+
+    def do_app_theme(self) -> None:
+        names = [name for name in sorted(self.app.available_themes) if self.is_ours(name)]
+        place = names.index(self.app.theme) if self.app.theme in names else -1
+        self.app.theme = names[(place + 1) % len(names)]
+        self.services.desk.say(f"theme {self.app.theme}")
+
+    def is_ours(self, theme: str) -> bool:
+        """A theme with roles of its own, not one that comes with Textual."""
+        return isinstance(self.app.available_themes[theme], PaletteTheme)
+
+    def can_do(self, verb: str) -> bool:
+        """Somebody here knows the verb, whether it is possible now or not."""
+        return verb in GENERAL or self.taker(verb) is not None or verb in _OF_LISTS
+
+    def reveal(self, number: int, key: str) -> None:
+        """Have a pane put its cursor on something."""
+        next(pane for pane in self._panes.values() if pane.number == number).reveal(key)
+
+    def open_session(self, path: str, job: str | None = None) -> None:
+        """Put a session and one of its jobs onto the board, and show the job."""
+        work = open_session(self.services, path, job)
+        self.run_worker(work, group="session", exclusive=True)
+        self.go_to(JOB)
+
     def do_app_quit(self) -> None:
         self.app.exit()
 
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "enter" and self.board.link.state in (LinkState.LOST, LinkState.SILENT):
-            self.services.try_now()
+    def do_app_retry(self) -> None:
+        self.services.try_now()

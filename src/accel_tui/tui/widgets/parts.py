@@ -64,6 +64,17 @@ class PartLine(Painted):
             self._parts, self._right, self._right_key = tuple(parts), right, right_key
             self.refresh()
 
+    def fitting(self, first: Sequence[Part], last: Sequence[Part], width: int) -> list[Part]:
+        """As many of `first` as leave room for all of `last` in `width` columns, then `last`."""
+
+        def wide(parts: Sequence[Part]) -> int:
+            return self._lead + sum(cell_width(part.content) + self._gap for part in parts) - self._gap
+
+        kept = list(first)
+        while kept and wide([*kept, *last]) > width:
+            kept.pop()
+        return [*kept, *last]
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return 1
 

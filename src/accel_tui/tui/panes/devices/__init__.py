@@ -33,7 +33,7 @@ class DevicesPane(Pane):
     number = 1
     label = "Devices"
     KEYS = ("device.group", "device.holders", "item.explain", "pane.columns", "item.copy")
-    FOOT = ("item.pick", "item.range", "device.group", "item.clear", "item.open", "item.explain", "job.launch")
+    FOOT = ("item.pick", "device.group", "item.open", "job.launch", "item.explain", "item.range", "item.clear")
     WORDS: ClassVar[dict[str, str]] = {"item.open": "details"}
 
     DEFAULT_CSS = """
@@ -230,6 +230,9 @@ class DevicesPane(Pane):
         if picked:
             self.services.desk.pick(())
         return picked
+
+    def reveal(self, key: str) -> None:
+        self.grid.move_to(key)
 
     # Looking closer
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from accel_tui.model.devices import DeviceView, Reading, ReadingStatus
+from accel_tui.model.devices import DeviceState, DeviceView, Reading, ReadingStatus
 from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import GIB, GLYPHS, Glyphs, duration, memory, percent
 from accel_tui.tui.naming import address, is_card, number, short_name
@@ -88,7 +88,7 @@ def bar_width(width: int) -> int:
 def _wordy(views: Sequence[DeviceView], name: str, least: int) -> int:
     """Room for the word where a reading of some device is denied or failed."""
     wordy = (ReadingStatus.DENIED, ReadingStatus.FAILED)
-    readings = [view.readings.get(name) for view in views]
+    readings = [_telling(view).get(name) for view in views]
     return 6 if any(reading is not None and reading.status in wordy for reading in readings) else least
 
 
@@ -165,7 +165,7 @@ def _holder(stands: Standing, look: Look) -> Cell:
 
 
 def _readings(view: DeviceView, look: Look) -> dict[str, Cell]:
-    readings, device = view.readings, view.device
+    readings, device = _telling(view), view.device
     utilization = readings.get("utilization_percent")
     util = value_of(utilization)
     used, total = value_of(readings.get("memory_used_bytes")), device.memory_total_bytes
@@ -187,6 +187,13 @@ def _readings(view: DeviceView, look: Look) -> dict[str, Cell]:
     memory_role = "muted" if look.past else "warn" if full else "mem"
     figures["mem-bar"] = bar(held, max(6, look.bar_width - 3), memory_role, look.glyphs)
     return figures
+
+
+def _telling(view: DeviceView) -> Mapping[str, Reading]:
+    """The readings; of a card that is out of order those without a number say nothing new."""
+    if view.device.state is DeviceState.OPERATIONAL:
+        return view.readings
+    return {name: one for name, one in view.readings.items() if one.status is ReadingStatus.OK}
 
 
 def _figure(

@@ -68,7 +68,9 @@ class RunsPane(Pane):
         width = self.grid.size.width
         self.grid.head_rows = 0 if self.strip else 1
         known = self._known(board)
-        shown = [run for run in board.runs.values() if not self._filter or rows.matches(run, self._filter, known)]
+        shown = rows.in_order(board.runs.values())
+        if self._filter:
+            shown = [run for run in shown if rows.matches(run, self._filter, known)]
         if self.strip:
             shown = shown[: self.grid.size.height]
         glyphs = Glyphs(self.app.has_class(ASCII_CLASS))

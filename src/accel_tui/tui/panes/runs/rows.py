@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from accel_tui.model.devices import Device
@@ -174,6 +174,16 @@ def _time(run: Run, board: Board) -> str:
 def _started(run: Run, board: Board, look: Look) -> str:
     text = moment(time_seconds(run.started or run.created), board.now, look.zone)
     return f"today {text[:5]}" if re.fullmatch(r"\d\d:\d\d:\d\d", text) else text
+
+
+def in_order(runs: Iterable[Run]) -> list[Run]:
+    """Running ones, then the queue, then what has ended; the newest first, the queue as it will be taken."""
+    runs = list(runs)
+    queued = [run for run in runs if run.state is RunState.QUEUED]
+    queued.sort(key=lambda run: (-run.priority, run.created, run.id))
+    ended = [run for run in runs if run.state is RunState.FINISHED]
+    going = [run for run in runs if run.state not in (RunState.QUEUED, RunState.FINISHED)]
+    return [*going, *queued, *ended]
 
 
 def matches(run: Run, words: str, known: Mapping[str, Device]) -> bool:
