@@ -36,7 +36,7 @@ def test_supervisor_never_loads_screen_or_torch_stack() -> None:
 
 
 def test_keeper_loads_the_standard_library_and_itself_alone() -> None:
-    found = loaded("import accel_tui.keeper.main")
+    found = loaded("import accel_tui.keeper.nursery")
     before = loaded("pass")
     ours = {module for module in found if module.startswith("accel_tui")}
     assert all(module == "accel_tui" or module.startswith("accel_tui.keeper") for module in ours)

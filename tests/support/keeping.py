@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from accel_tui.executors.local import KeeperPool
+from accel_tui.executors.local import Keepers
 from accel_tui.keeper import files, locks, processes
 from support.waiting import wait_for
 
@@ -32,7 +32,10 @@ class KeptRun:
         environment: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
         ports: Sequence[int] = (),
+        nursery: bool = True,
     ) -> None:
+        """`nursery` False: its keeper is an interpreter of its own, as where no nursery can be had."""
+        self.nursery = nursery
         self.tag = f"20260101-{os.getpid() % 1000000:06d}-{next(_numbers):04d}"
         self.root = root
         self.folder = root / "runs" / self.tag
@@ -73,11 +76,11 @@ class KeptRun:
         """Start a keeper with the instruction; its answer."""
 
         async def ask() -> dict[str, Any]:
-            pool = KeeperPool(spares=0, prefix=())
+            keepers = Keepers(nursery=self.nursery, prefix=())
             try:
-                return await pool.start(self.instruction(**changes))
+                return await keepers.start(self.instruction(**changes))
             finally:
-                await pool.close()
+                await keepers.close()
 
         return asyncio.run(ask())
 

@@ -21,6 +21,14 @@ def detach() -> None:
     os.chdir("/")  # keeps no file system busy
 
 
+def let_go() -> None:
+    """Close the standard input and output that whoever started us gave."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+
+
 def become_subreaper() -> None:
     """Become the parent of every descendant that loses its own."""
     if _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:

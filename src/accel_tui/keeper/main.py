@@ -34,10 +34,30 @@ class _RefusedError(Exception):
 
 
 def main() -> None:
-    """Report ready, wait for one instruction, and keep that run until its end."""
+    """Be a keeper in an interpreter of its own: leave whoever started it first."""
     detach.detach()
+    ignore_terminal()
+    keep_to_the_end()
+
+
+def ignore_terminal() -> None:
+    """Let no hang-up and no key end us."""
     for signo in (signal.SIGHUP, signal.SIGINT):
         signal.signal(signo, signal.SIG_IGN)
+
+
+def keep_to_the_end() -> NoReturn:
+    """Keep one run, and end the process at once: taking an interpreter down properly would cost more than the rest."""
+    try:
+        _keep_one()
+    except BaseException:  # the border of the process
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    os._exit(0)
+
+
+def _keep_one() -> None:
+    """Report ready, wait for one instruction, and keep that run until its end."""
     answer = {"ready": True, "pid": os.getpid()}
     try:
         os.write(1, files.encode(answer))
@@ -188,7 +208,4 @@ def _answer(document: dict[str, Any]) -> None:
         os.write(1, files.encode(document))
     except OSError:
         files.remark("nobody took the answer")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
-    os.close(nothing)
+    detach.let_go()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.devices.history import History
 from accel_tui.devices.sampler import Sampler
-from accel_tui.executors.local import KeeperPool, supervisor_argv
+from accel_tui.executors.local import Keepers, supervisor_argv
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper import processes
 from accel_tui.model.places import Places
@@ -111,7 +111,7 @@ class Service:
             busy=lambda: bool(self.book.occupying()),
             record=self.history.append,
         )
-        self.pool = KeeperPool()
+        self.keepers = Keepers()
         self.scheduler = Scheduler(self)
         self.submitter = Submitter(self)
         self.starter = Starter(self)
@@ -121,7 +121,7 @@ class Service:
     async def start(self) -> None:
         """Begin to sample and adopt; returns at once, requests may come in."""
         await self.sampler.start()
-        self.pool.refill()
+        self.keepers.prepare()
         self.spawn(adopt(self), "adoption")
         self.spawn(self.scheduler.poll(), "polling locks")
         self.spawn(self.watch.poll(), "following runs")
@@ -134,7 +134,7 @@ class Service:
         for task in self._tasks:
             task.cancel()
         self.watch.close()
-        await self.pool.close()
+        await self.keepers.close()
         await self.sampler.stop()
         self.history.close()
         self.book.index.close()

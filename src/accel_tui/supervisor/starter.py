@@ -90,7 +90,7 @@ class Starter:
         try:
             inventory = service.sampler.snapshot()
             ready = await asyncio.to_thread(self._prepare, entry, inventory)
-            answer = await service.pool.start(self._instruction(entry, ready))
+            answer = await service.keepers.start(self._instruction(entry, ready))
             await self._answered(entry, answer)
         except _WaitsError as error:
             await self._back(entry, str(error))

@@ -10,8 +10,14 @@ import pytest
 from support.keeping import KeptRun, MakeRun
 
 
+@pytest.fixture(autouse=True)
+def nursery(request: pytest.FixtureRequest) -> bool:
+    """Whether keepers come from a nursery."""
+    return bool(getattr(request, "param", True))
+
+
 @pytest.fixture
-def make_run(tmp_path: Path) -> Iterator[MakeRun]:
+def make_run(tmp_path: Path, nursery: bool) -> Iterator[MakeRun]:
     """Makes run folders below the test's folder; whatever runs in them is ended after the test."""
     made: list[KeptRun] = []
 
@@ -23,7 +29,7 @@ def make_run(tmp_path: Path) -> Iterator[MakeRun]:
         ports: Sequence[int] = (),
         root: Path | None = None,
     ) -> KeptRun:
-        made.append(KeptRun(root or tmp_path, argv, environment=environment, cwd=cwd, ports=ports))
+        made.append(KeptRun(root or tmp_path, argv, environment=environment, cwd=cwd, ports=ports, nursery=nursery))
         return made[-1]
 
     yield make

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from accel_tui.executors import detached
-from accel_tui.executors.local import KeeperError, KeeperPool, start_supervisor, supervisor_argv
+from accel_tui.executors.local import KeeperError, Keepers, start_supervisor, supervisor_argv
+from accel_tui.executors.nursery import Nursery
 from accel_tui.keeper import processes
 from accel_tui.model.errors import SupervisorError
 from support.keeping import KeptRun, MakeRun, python
@@ -23,27 +25,35 @@ from support.waiting import wait_for
 STARTER = """
 import asyncio, json, sys, time
 sys.path.insert(0, sys.argv[1])
-from accel_tui.executors.local import KeeperPool
+from accel_tui.executors.local import Keepers
 async def main():
-    pool = KeeperPool(prefix=())
-    await pool.warm()
-    print(json.dumps(await pool.start(json.loads(sys.argv[2]))), flush=True)
+    keepers = Keepers(nursery=sys.argv[3] == "True", prefix=())
+    answer = await keepers.start(json.loads(sys.argv[2]))
+    nursery = keepers.nursery
+    print(json.dumps([answer, nursery and [nursery.pid, nursery.start_time]]), flush=True)
     await asyncio.sleep(600)
 asyncio.run(main())
 """
 
 
+@pytest.mark.parametrize("nursery", [True, False], indirect=True)
 @pytest.mark.parametrize("group", [False, True])
 @pytest.mark.parametrize("signo", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
-def test_the_death_of_the_starter_does_not_reach_a_run(make_run: MakeRun, signo: int, *, group: bool) -> None:
+def test_the_death_of_the_starter_does_not_reach_a_run(
+    make_run: MakeRun, signo: int, *, group: bool, nursery: bool
+) -> None:
     run = make_run(python("import sys, time; print('up', flush=True); time.sleep(600)"))
-    argv = [sys.executable, "-c", STARTER, detached.SOURCE, json.dumps(run.instruction())]
+    argv = [sys.executable, "-c", STARTER, detached.SOURCE, json.dumps(run.instruction()), str(nursery)]
     starter = subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True)
     with starter:
         assert starter.stdout is not None
-        assert json.loads(starter.stdout.readline())["started"]
+        answer, forked = json.loads(starter.stdout.readline())
+        assert answer["started"]
         (os.killpg if group else os.kill)(starter.pid, signo)
     assert starter.returncode == -signo
+    assert (forked is not None) == nursery
+    if forked is not None:
+        wait_for(lambda: not processes.alive(*forked), what="the end of the nursery without anybody to ask")
     pid, start = run.state()["main"]
     assert processes.alive(*run.keeper())
     assert processes.alive(pid, start)
@@ -51,35 +61,171 @@ def test_the_death_of_the_starter_does_not_reach_a_run(make_run: MakeRun, signo:
     assert run.ended()["cause"] == "stopped-by-user"
 
 
-def test_a_pool_has_a_spare_ready_and_replaces_a_dead_one(make_run: MakeRun) -> None:
+async def new_nursery(keepers: Keepers) -> Nursery:
+    """The nursery of `keepers`, once it is there."""
+    keepers.prepare()
+    while keepers.nursery is None:
+        await asyncio.sleep(0.01)
+    return keepers.nursery
+
+
+def signal_nursery(nursery: Nursery, signo: int) -> tuple[int, int]:
+    assert nursery.start_time is not None
+    assert processes.signal_exact(nursery.pid, nursery.start_time, signo)
+    return nursery.pid, nursery.start_time
+
+
+def parent(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("PPid:"))
+
+
+def test_the_nursery_is_no_part_of_a_run(make_run: MakeRun) -> None:
+    """Its keepers are orphans in sessions of their own, and nothing of it stays open in them or in the runs."""
+    run = make_run(python("import time; time.sleep(600)"))
+
     async def play() -> None:
-        pool = KeeperPool(prefix=())
-        await pool.warm()
-        (spare,) = pool._spares
-        start = processes.start_time(spare.pid)
-        assert start is not None
-        answer = await pool.start(make_run(["true"]).instruction())
-        assert answer["started"]
-        await asyncio.gather(*[pool.start(make_run(["true"]).instruction()) for _ in range(5)])
-        assert pool._filling is not None
-        await pool._filling
-        (spare,) = pool._spares
-        start = processes.start_time(spare.pid)
-        assert start is not None
-        processes.signal_exact(spare.pid, start, signal.SIGKILL)
-        while spare.usable:
+        keepers = Keepers(prefix=())
+        nursery = await new_nursery(keepers)
+        assert (await keepers.start(run.instruction()))["started"]
+        pid, _ = run.keeper()
+        assert parent(pid) not in (nursery.pid, os.getpid())
+        assert os.getsid(pid) == pid
+        assert os.getsid(nursery.pid) == nursery.pid
+        links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+        assert not [link for link in links if link.startswith("socket:")]
+        gone = signal_nursery(nursery, signal.SIGKILL)
+        while nursery.usable or processes.alive(*gone):
             await asyncio.sleep(0.01)
-        assert (await pool.start(make_run(["true"]).instruction()))["started"]
-        assert pool._filling is not None
-        await pool._filling
-        (spare,) = pool._spares
-        start = processes.start_time(spare.pid)
-        await pool.close()
-        assert start is not None
-        while processes.alive(spare.pid, start):
+        assert processes.alive(*run.keeper())
+        await keepers.close()
+
+    asyncio.run(play())
+    run.stop()
+    assert run.ended()["cause"] == "stopped-by-user"
+
+
+def test_many_starts_share_one_nursery(make_run: MakeRun) -> None:
+    runs = [make_run(["true"]) for _ in range(12)]
+
+    async def play() -> None:
+        keepers = Keepers(prefix=())
+        answers = await asyncio.gather(*[keepers.start(run.instruction()) for run in runs])
+        assert all(answer["started"] for answer in answers)
+        nursery = keepers.nursery
+        assert nursery is not None
+        children = Path(f"/proc/{nursery.pid}/task/{nursery.pid}/children").read_text()
+        assert children == "", "what it forked first was reaped"
+        await keepers.close()
+        assert nursery.start_time is not None
+        while processes.alive(nursery.pid, nursery.start_time):
             await asyncio.sleep(0.01)
 
     asyncio.run(play())
+    assert [run.ended()["exit_code"] for run in runs] == [0] * 12
+
+
+def test_a_dead_nursery_is_replaced(make_run: MakeRun) -> None:
+    async def play() -> None:
+        keepers = Keepers(prefix=())
+        for _ in range(3):
+            nursery = await new_nursery(keepers)
+            signal_nursery(nursery, signal.SIGKILL)
+            assert (await keepers.start(make_run(["true"]).instruction()))["started"]
+        assert await new_nursery(keepers)
+        await keepers.close()
+
+    asyncio.run(play())
+
+
+def test_a_nursery_that_hangs_is_left_aside_and_never_starts_the_run_again(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Nursery.keeper, "__defaults__", (0.2,))
+    run = make_run(python("print('once')"))
+
+    async def play() -> None:
+        keepers = Keepers(prefix=())
+        nursery = await new_nursery(keepers)
+        gone = signal_nursery(nursery, signal.SIGSTOP)
+        assert (await keepers.start(run.instruction()))["started"]
+        assert keepers.remark is not None
+        assert "forked no keeper within" in keepers.remark
+        while processes.alive(*gone):
+            await asyncio.sleep(0.01)
+        await keepers.close()
+
+    asyncio.run(play())
+    assert run.ended()["exit_code"] == 0
+    assert run.log() == b"once\n"
+
+
+def test_where_no_nursery_can_be_started_each_keeper_is_an_interpreter(make_run: MakeRun, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(Path(detached.SOURCE) / "accel_tui" / "keeper", source / "accel_tui" / "keeper")
+    (source / "accel_tui" / "__init__.py").touch()
+    (source / "accel_tui" / "keeper" / "nursery.py").write_text("raise MemoryError\n")
+    runs = [make_run(["true"]) for _ in range(2)]
+
+    async def play() -> None:
+        keepers = Keepers(prefix=(), source=str(source))
+        for run in runs:
+            assert (await keepers.start(run.instruction()))["started"]
+        assert keepers.nursery is None
+        await keepers.close()
+
+    asyncio.run(play())
+    assert [run.ended()["exit_code"] for run in runs] == [0, 0]
+
+
+def test_a_nursery_works_on_when_the_package_vanishes(make_run: MakeRun, tmp_path: Path) -> None:
+    """As in an upgrade: what it forks is what it was started from."""
+    source = tmp_path / "source"
+    shutil.copytree(Path(detached.SOURCE) / "accel_tui" / "keeper", source / "accel_tui" / "keeper")
+    (source / "accel_tui" / "__init__.py").touch()
+    run = make_run(python("import time; time.sleep(600)"))
+    (tmp_path / "locks").mkdir()
+
+    async def play() -> None:
+        keepers = Keepers(prefix=(), source=str(source))
+        await new_nursery(keepers)
+        shutil.rmtree(source)
+        order = run.instruction(locks=[str(tmp_path / "locks" / "a.lock")], time_limit=0.2)
+        assert (await keepers.start(order))["started"]
+        await keepers.close()
+
+    asyncio.run(play())
+    assert run.ended()["cause"] == "time-limit"
+    assert (run.folder / "keeper.log").read_text() == ""
+
+
+def test_no_secret_enters_the_nursery(make_run: MakeRun) -> None:
+    secret = "s3cr3t" * 5
+    run = make_run(python("import os; print(len(os.environ['HF_TOKEN']))"))
+
+    async def play() -> None:
+        keepers = Keepers(prefix=(), environment={"PATH": os.environ["PATH"]})
+        nursery = await new_nursery(keepers)
+        assert (await keepers.start(run.instruction(secrets={"HF_TOKEN": secret})))["started"]
+        assert secret.encode() not in memory_of(nursery.pid)
+        await keepers.close()
+
+    asyncio.run(play())
+    run.ended()
+    assert run.log() == b"30\n"
+
+
+def memory_of(pid: int) -> bytes:
+    """What stands in the writable memory of a process."""
+    found = b""
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            span, rights = line.split()[:2]
+            first, last = (int(part, 16) for part in span.split("-"))
+            if rights.startswith("rw") and "[v" not in line:
+                memory.seek(first)
+                found += memory.read(last - first)
+    return found
 
 
 def test_a_large_instruction_fits(make_run: MakeRun) -> None:
@@ -91,9 +237,10 @@ def test_a_large_instruction_fits(make_run: MakeRun) -> None:
 
 def test_an_interpreter_that_cannot_start_a_keeper_is_said() -> None:
     async def play(interpreter: str, seconds: float) -> None:
-        pool = KeeperPool(spares=0, prefix=(), python=interpreter, ready_seconds=seconds)
+        keepers = Keepers(prefix=(), python=interpreter, ready_seconds=seconds)
         with pytest.raises(KeeperError, match=interpreter):
-            await pool.start({})
+            await keepers.start({})
+        await keepers.close()
 
     asyncio.run(play("/no/such/python", 5))
     asyncio.run(play("/bin/false", 5))
@@ -157,25 +304,27 @@ def test_the_manager_is_used_only_where_it_lasts(manager: Manager, tmp_path: Pat
     assert without == ()
 
 
-def start_through(manager: Manager, run: KeptRun, *, seconds: float = 20) -> KeeperPool:
-    pool = KeeperPool(spares=0, prefix=manager.prefix, environment=manager.environment, prefix_seconds=seconds)
+def start_through(manager: Manager, run: KeptRun, *, seconds: float = 20) -> Keepers:
+    prefix, environment = manager.prefix, manager.environment
+    keepers = Keepers(nursery=run.nursery, prefix=prefix, environment=environment, prefix_seconds=seconds)
 
     async def play() -> None:
-        assert (await pool.start(run.instruction()))["started"]
-        await pool.close()
+        assert (await keepers.start(run.instruction()))["started"]
+        await keepers.close()
 
     asyncio.run(play())
-    return pool
+    return keepers
 
 
-def test_a_keeper_starts_below_the_manager(manager: Manager, make_run: MakeRun) -> None:
+@pytest.mark.parametrize("nursery", [True, False], indirect=True)
+def test_a_keeper_starts_below_the_manager(manager: Manager, make_run: MakeRun, nursery: bool) -> None:
     run = make_run(python("import os; print(os.environ.get('FROM_MANAGER'))"))
-    pool = start_through(manager, run)
-    assert pool.logout_proof
+    keepers = start_through(manager, run)
+    assert keepers.logout_proof
     run.ended()
     assert run.log() == b"None\n", "the manager's environment reaches no run"
     (call,) = manager.calls()
-    assert "main" in call[-1]
+    assert ("accel_tui.keeper.nursery" if nursery else "accel_tui.keeper.main") in call[-1]
 
 
 @pytest.mark.parametrize(("behaviour", "seconds"), [("fail", 20.0), ("hang", 0.5)])
@@ -184,11 +333,11 @@ def test_a_manager_that_fails_or_hangs_is_left_aside(
 ) -> None:
     manager.behave(behaviour)
     run = make_run(["true"])
-    pool = start_through(manager, run, seconds=seconds)
+    keepers = start_through(manager, run, seconds=seconds)
     assert run.ended()["exit_code"] == 0
-    assert not pool.logout_proof
-    assert pool.remark is not None
-    assert "systemd-run cannot be used" in pool.remark
+    assert not keepers.logout_proof
+    assert keepers.remark is not None
+    assert "systemd-run cannot be used" in keepers.remark
 
 
 STAND_IN_SUPERVISOR = """

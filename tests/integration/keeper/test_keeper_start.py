@@ -17,6 +17,8 @@ from accel_tui.keeper import processes
 from support.keeping import KeptRun, MakeRun, python, told
 from support.waiting import wait_for
 
+pytestmark = pytest.mark.parametrize("nursery", [True, False], indirect=True, ids=["nursery", "interpreter"])
+
 SHOW = """
 import json, os
 fds = {}

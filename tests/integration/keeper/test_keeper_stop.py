@@ -358,27 +358,30 @@ def test_pids_are_guarded_by_start_times() -> None:
 NESTED = """
 import asyncio, json, sys
 sys.path.insert(0, sys.argv[1])
-from accel_tui.executors.local import KeeperPool
+from accel_tui.executors.local import Keepers
 async def start():
-    pool = KeeperPool(spares=0, prefix=())
-    print(await pool.start(json.loads(open(sys.argv[2]).read())))
-    await pool.close()
+    keepers = Keepers(nursery=sys.argv[3] == "True", prefix=())
+    print(await keepers.start(json.loads(open(sys.argv[2]).read())))
+    await keepers.close()
 asyncio.run(start())
 """
 
 UNTIL_ASKED = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
 
 
+@pytest.mark.parametrize("nursery", [True, False], indirect=True)
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_run_that_was_started_from_inside_a_run_has_its_own_life(
-    make_run: MakeRun, tmp_path: Path, stopped: bool
+    make_run: MakeRun, tmp_path: Path, nursery: bool, stopped: bool
 ) -> None:
     go = tmp_path / "go"
     inner = make_run([*python(UNTIL_ASKED), str(go)])
     order = tmp_path / "order.json"
     order.write_text(json.dumps(inner.instruction()))
     source = str(Path(processes.__file__).parents[2])
-    outer = make_run([*python(NESTED + ("import time; time.sleep(600)" if stopped else "")), source, str(order)])
+    outer = make_run(
+        [*python(NESTED + ("import time; time.sleep(600)" if stopped else "")), source, str(order), str(nursery)]
+    )
     assert outer.start()["started"]
     wait_for(lambda: inner.state()["state"] == "running", what="the inner run")
     if stopped:
