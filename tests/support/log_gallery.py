@@ -16,9 +16,10 @@ from accel_tui.tui.theme import load_themes
 from accel_tui.tui.widgets.bar import bar
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
-from accel_tui.tui.widgets.logview import LogLine, LogView
+from accel_tui.tui.widgets.logview import Dressed, LogLine, LogView
 from accel_tui.tui.widgets.painted import ASCII_CLASS
-from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, Rule, cell
+from accel_tui.tui.widgets.pieces import Ends, Piece, Rule, cell
+from support.bytes_source import FakeSource
 
 TEXT = (
     "".join(
@@ -34,24 +35,6 @@ TEXT = (
     + "\x1b[31m[launcher]\x1b[0m sent SIGTERM to 3 processes, all ended in 0.9 s [@click=app.quit]\n"
     + "ChildFailedError: train.py FAILED, root cause rank 2, exit code 1, Allocation failed\n"
 )
-
-
-class FakeSource:
-    """Bytes in memory."""
-
-    generation = 0
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def size(self) -> int:
-        return len(self.data)
-
-    def read(self, offset: int, length: int) -> bytes:
-        return self.data[offset : offset + length]
-
-    def hole_end(self, offset: int) -> int:
-        return offset
 
 
 class LogGallery(App[None]):
@@ -89,16 +72,16 @@ class LogGallery(App[None]):
         facts = cell(Piece(f"{thousands(status.total)} lines   / find   }} next warning", "muted"))
         self.query_one(Frame).tell(cell("llama-fsdp  ", Piece(mode, "muted")), facts)
 
-    def dress(self, line: LogLine) -> Cell:
+    def dress(self, line: LogLine) -> Dressed:
         """Number, rank, severity, text; red for errors, amber for warnings."""
         rank, text = split_rank(line.text)
         severity = severity_of(line.text)
         role = {Severity.ERROR: "error", Severity.WARNING: "warn", None: "text"}[severity]
         sign = {Severity.ERROR: "failed", Severity.WARNING: "warning"}.get(severity) if severity else None
-        return (
+        gutter = (
             Piece(f"{'' if line.number is None else line.number + 1:>5} ", "faint"),
             Piece(f"{'L' if rank is None else rank}", "muted"),
             Piece(self.signs.text("upright"), "line"),
             Piece(f"{self.signs.text(sign) if sign else ' '} ", GLYPHS[sign].role if sign else "text"),
-            Piece(text, role),
         )
+        return Dressed(gutter, (Piece(text, role),))

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 
+from accel_tui.logs.search import Needle
 from accel_tui.logs.source import FileSource
 from accel_tui.tui.widgets import logwindow
-from accel_tui.tui.widgets.logview import LogLine, LogView, Status, marked
+from accel_tui.tui.widgets.hits import marked
+from accel_tui.tui.widgets.logview import Dressed, LogLine, LogView, Status
 from accel_tui.tui.widgets.logwindow import LogWindow
-from accel_tui.tui.widgets.pieces import Cell, Piece, cell
+from accel_tui.tui.widgets.pace import Pace
+from accel_tui.tui.widgets.pieces import Piece, cell
 from support.screens import rows, text_grid
 
 
@@ -44,8 +47,8 @@ class Viewer(App[None]):
         return [line[:-1].rstrip() if len(line) == 40 else line for line in text_grid(self).splitlines()]
 
 
-def _numbered(line: LogLine) -> Cell:
-    return (Piece("?" if line.number is None else str(line.number), "faint"), Piece(" "), Piece(line.text))
+def _numbered(line: LogLine) -> Dressed:
+    return Dressed((Piece("?" if line.number is None else str(line.number), "faint"), Piece(" ")), (Piece(line.text),))
 
 
 def write(path: Path, numbers: range, end: str = "\n") -> None:
@@ -235,3 +238,50 @@ def test_marking_hits_changes_no_text(text: str, wanted: str, split: int) -> Non
     assert "".join(piece.text for piece in result) == text
     hit = "".join(piece.text for piece in result if piece.on)
     assert len(hit) == len(wanted) * text.count(wanted)
+
+
+async def test_a_narrowed_log_shows_its_lines_with_their_numbers_and_grows(log: Path) -> None:
+    app = Viewer(log)
+    async with app.run_test(size=(40, 6)) as pilot:
+        await pilot.pause()
+        app.view.narrow(Needle("7"))
+        await pilot.pause()
+        assert [line for line in app.shown() if line][-2:] == ["87 line 87", "97 line 97"]
+        assert app.view.status.total == 19
+        write(log, range(100, 108))
+        app.view.look()
+        await pilot.pause()
+        assert app.shown()[-1] == "107 line 107"
+        await pilot.press("home")
+        await pilot.pause()
+        assert app.shown()[:2] == ["7 line 7", "17 line 17"]
+        app.view.narrow(None)
+        await pilot.pause()
+        assert app.shown()[0] == "7 line 7"
+        assert app.shown()[1] == "8 line 8"
+
+
+async def test_a_narrowed_log_is_complete_however_long(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logwindow, "STEP", 64 * 1024)
+    write(log, range(100, 150_000))
+    app = Viewer(log)
+    async with app.run_test(size=(40, 6)) as pilot:
+        app.view.narrow(Needle("line 1234"))
+        while not app.view.status.exact:
+            await pilot.pause()
+        await pilot.pause()
+        assert app.view.status.total == 111
+        assert app.shown()[-1] == "123499 line 123499"
+
+
+def test_a_slow_terminal_is_drawn_on_once_a_second() -> None:
+    pace, now = Pace(5.0), 0.0
+    rates = []
+    for step in [0.2] * 3 + [0.9, 0.8] + [1.0] * 31 + [0.2]:
+        now += step
+        rates.append(pace.tick(now))
+    assert rates[3] == 5.0
+    assert rates[4:34] == [1.0] * 30
+    assert rates[-1] == 5.0
+    pace.pause()
+    assert [pace.tick(now + 100), pace.tick(now + 101)] == [5.0, 5.0]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable
-from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -21,10 +21,14 @@ from textual.theme import Theme
 from textual.timer import Timer
 
 from accel_tui.logs.lines import Line
+from accel_tui.logs.search import Finder
 from accel_tui.logs.source import ByteSource
 from accel_tui.text import sanitise
 from accel_tui.tui.glyphs import size as size_text
+from accel_tui.tui.widgets.hits import marked
 from accel_tui.tui.widgets.logwindow import LogWindow
+from accel_tui.tui.widgets.narrow import NarrowWindow
+from accel_tui.tui.widgets.pace import Pace
 from accel_tui.tui.widgets.painted import Painted
 from accel_tui.tui.widgets.pieces import Cell, Piece, segments
 
@@ -41,6 +45,15 @@ class LogLine(NamedTuple):
     text: str
 
 
+class Dressed(NamedTuple):
+    """A line with its looks."""
+
+    gutter: Cell
+    """What stands before it and stays when the view goes sideways; the same width in all lines."""
+    text: Cell
+    """The line itself: hits are marked in it alone."""
+
+
 class Status(NamedTuple):
     """What there is to say about the place in the log."""
 
@@ -50,6 +63,8 @@ class Status(NamedTuple):
     behind: int = 0
     """Lines below the last visible one."""
     following: bool = True
+    replaced: int = 0
+    """How often the source was cut or replaced since it was opened."""
 
 
 class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
@@ -95,31 +110,36 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         source: ByteSource | None = None,
         *,
         rate: float = 5.0,
-        dress: Callable[[LogLine], Cell] | None = None,
+        dress: Callable[[LogLine], Dressed] | None = None,
         id: str | None = None,
     ) -> None:
         """
         Args:
             source: What is shown; `open` gives another.
-            rate: Looks at the source per second; 0 leaves them to the caller.
+            rate: Looks at the source per second; 0 leaves them to the caller. Where the terminal cannot keep up with
+                what is drawn, there is one a second.
             dress: Gives a line its looks: columns before it, roles. Texts that it adds must be clean.
         """
         super().__init__(id=id)
         self._rate = rate
         self._dress = dress or _plain
-        self._window = None if source is None else LogWindow(source)
+        self._window: LogWindow | NarrowWindow | None = None if source is None else LogWindow(source)
         self._generation = 0
-        self._counting: LogWindow | None = None
+        self._counting: LogWindow | NarrowWindow | None = None
         self._following = True
         self._steering = False
         self._left = 0
         self._visible: tuple[tuple[int, int], list[Line]] = ((0, 0), [])
-        self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(KEPT_STRIPS)
+        self._strips: LRUCache[tuple[int, int], tuple[Strip, Strip]] = LRUCache(KEPT_STRIPS)
         self._pattern: re.Pattern[str] | None = None
         self._current: int | None = None
+        self._anchor: int | None = None
+        """The byte that comes to the top as soon as its number is known."""
         self._status = Status()
         self._empty: tuple[Cell, ...] = ()
         self._timer: Timer | None = None
+        self._pace = Pace(rate)
+        self._replaced = 0
 
     # What it is told
 
@@ -127,9 +147,40 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         """Show another source, from its end on."""
         self._window = None if source is None else LogWindow(source)
         self._generation = 0 if self._window is None else self._window.generation
-        self._following, self._left, self._current = True, 0, None
+        self._following, self._left, self._current, self._replaced = True, 0, None, 0
+        self._start_over()
+
+    def narrow(self, finder: Finder | None) -> None:
+        """Show those lines alone that `finder` finds, or with None all again; the place in the log stays."""
+        old, top = self._window, self.first_visible
+        if old is None:
+            return
+        base = old.base if isinstance(old, NarrowWindow) else old
+        self._window = base if finder is None else NarrowWindow(base, finder)
+        self._anchor = None if top is None or self._following else top.offset
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._counting = None
         self._forget()
         self.look()
+        window, anchor = self._window, self._anchor
+        if window is not None and window.counted:
+            self._anchor = None
+            self._settle(None if anchor is None else window.number_at(anchor))
+        else:
+            self._settle()
+            self._count_all()
+        self.refresh()
+
+    @property
+    def source(self) -> ByteSource | None:
+        """What is shown."""
+        return None if self._window is None else self._window.source
+
+    def redress(self) -> None:
+        """Give every line its looks anew: what the looks depend on has changed."""
+        self._strips.clear()
         self.refresh()
 
     def say_when_empty(self, lines: tuple[Cell, ...]) -> None:
@@ -140,9 +191,10 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
 
     def highlight(self, pattern: re.Pattern[str] | None) -> None:
         """Mark what matches in the visible lines."""
-        self._pattern = pattern
-        self._forget()
-        self.refresh()
+        if pattern != self._pattern:
+            self._pattern = pattern
+            self._forget()
+            self.refresh()
 
     def go_to(self, offset: int) -> None:
         """Show the line that holds a byte, in the middle, and mark it as the current one; following ends."""
@@ -159,7 +211,7 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         self._rate = rate
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_interval(1 / rate, self.look) if rate > 0 else None
+        self._timer = self.set_interval(1 / rate, self._tick) if rate > 0 else None
 
     @property
     def status(self) -> Status:
@@ -172,6 +224,17 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         lines = self._lines_now()
         return lines[0] if lines else None
 
+    @property
+    def page(self) -> tuple[int, int]:
+        """Where the visible lines begin and end in the source."""
+        lines = self._lines_now()
+        return (lines[0].offset, lines[-1].end) if lines else (0, 0)
+
+    @property
+    def current(self) -> int | None:
+        """A byte of the line that is marked as the current one."""
+        return self._current
+
     # Looking at the source
 
     def on_mount(self) -> None:
@@ -179,6 +242,7 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         self.call_after_refresh(self.look)
 
     def on_hide(self, _: events.Hide) -> None:
+        self._pace.pause()
         if self._timer is not None:
             self._timer.pause()
 
@@ -190,6 +254,12 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
     def on_resize(self) -> None:
         self._settle()
 
+    def _tick(self) -> None:
+        rate = self._pace.tick(time.monotonic())
+        if rate != self._rate:
+            self.set_rate(rate)
+        self.look()
+
     def look(self) -> None:
         """Take in what was written since the last look; draws only when visible lines changed."""
         window = self._window
@@ -197,21 +267,29 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
             return
         if window.generation != self._generation:
             self._generation = window.generation
+            self._replaced += 1
+            self._current = None
             self._forget()  # cut or replaced: offsets mean other lines now
         self._settle()
-        if not window.counted and self._counting is not window:
+        self._count_all()
+
+    def _count_all(self) -> None:
+        window = self._window
+        if window is not None and not window.counted and self._counting is not window:
             self._counting = window
             self.run_worker(self._count(window), group="count", exclusive=True)
 
-    async def _count(self, window: LogWindow) -> None:
+    async def _count(self, window: LogWindow | NarrowWindow) -> None:
         """Count all lines in small steps; then put the view where the same lines have their exact numbers."""
         while not window.count():
             await asyncio.sleep(0)
         self._counting = None
         if window is self._window:
             top = self.first_visible
+            offset = self._anchor if self._anchor is not None else None if top is None else top.offset
+            self._anchor = None
             self._strips.clear()
-            self._settle(None if top is None or self._following else window.number_at(top.offset))
+            self._settle(None if offset is None or self._following else window.number_at(offset))
 
     def _settle(self, top: int | None = None) -> None:
         """Bring height, scroll position and picture in line with what is known now."""
@@ -294,7 +372,8 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         window = self._window
         total = self.virtual_size.height
         behind = 0 if self._following else max(0, total - self.scroll_offset.y - self.size.height)
-        status = Status(total, window is None or window.counted or not window.end, behind, self._following)
+        exact = window is None or window.counted or not window.end
+        status = Status(total, exact, behind, self._following, self._replaced)
         if status != self._status:
             self._status = status
             self.post_message(self.Changed(self, status))
@@ -313,68 +392,50 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
     def _is_current(self, line: Line) -> bool:
         return self._current is not None and line.offset <= self._current < line.end
 
-    def _strip(self, line: Line, y: int) -> Strip:
+    def _strip(self, line: Line, y: int) -> tuple[Strip, Strip]:
+        """What stays when the view goes sideways, and the line."""
         key = (line.offset, line.end)
-        strip = self._strips.get(key)
-        if strip is None:
-            strip = self._draw(line, y)
+        strips = self._strips.get(key)
+        if strips is None:
+            strips = self._draw(line, y)
             if line.complete:  # an unfinished line goes on under the same offset
-                self._strips[key] = strip
-        return strip
+                self._strips[key] = strips
+        return strips
 
-    def _draw(self, line: Line, y: int) -> Strip:
+    def _draw(self, line: Line, y: int) -> tuple[Strip, Strip]:
         if line.discarded:
-            content: Cell = (
-                Piece(f"{size_text(line.end - line.offset)} of the log were given back to the disk", "faint"),
-            )
-            return Strip(segments(content, self.palette, self.surface))
+            words = f"{size_text(line.end - line.offset)} of the log were given back to the disk"
+            return Strip([]), Strip(segments((Piece(words, "faint"),), self.palette, self.surface))
         text = sanitise(line.data)
         if self.glyphs.ascii and not text.isascii():
             text = text.encode("ascii", "replace").decode()
-        exact = self._window is not None and self._window.counted
-        number = self.scroll_offset.y + y if exact else None
-        content = self._dress(LogLine(number, line.offset, text))
+        number = None if self._window is None else self._window.label(self.scroll_offset.y + y, line)
+        gutter, content = self._dress(LogLine(number, line.offset, text))
         current = self._is_current(line)
         if self._pattern is not None:
             content = marked(content, self._pattern, current=current)
-        return Strip(segments(content, self.palette, "select" if current else self.surface))
+        surface = "select" if current else self.surface
+        return Strip(segments(gutter, self.palette, surface)), Strip(segments(content, self.palette, surface))
 
-    def _cropped(self, strip: Strip, surface: str) -> Strip:
-        width = self.scrollable_content_region.width  # without the scroll bar
+    def _cropped(self, strips: tuple[Strip, Strip], surface: str) -> Strip:
+        gutter, strip = strips
+        whole = self.scrollable_content_region.width  # without the scroll bar
+        width = max(0, whole - gutter.cell_length)
         end = self._left + width
         blank = self.palette.style("text", surface)
         if strip.cell_length <= end:
-            return strip.crop(self._left, end).adjust_cell_length(width, blank)
-        cut = self.glyphs.text("cut")
-        kept = strip.crop(self._left, end - len(cut)).adjust_cell_length(width - len(cut), blank)
-        return Strip([*kept, Segment(cut, self.palette.style("faint", surface))], width)
+            text = strip.crop(self._left, end).adjust_cell_length(width, blank)
+        else:
+            cut = self.glyphs.text("cut")
+            kept = strip.crop(self._left, max(self._left, end - len(cut)))
+            kept = kept.adjust_cell_length(max(0, width - len(cut)), blank)
+            text = Strip([*kept, Segment(cut, self.palette.style("faint", surface))])
+        return Strip([*gutter, *text]).adjust_cell_length(whole, blank)
 
 
-def _plain(line: LogLine) -> Cell:
-    return (Piece(line.text),)
+def _plain(line: LogLine) -> Dressed:
+    return Dressed((), (Piece(line.text),))
 
 
 def _identity(line: Line) -> tuple[int, int, bool]:
     return (line.offset, line.end, line.complete)
-
-
-def marked(content: Cell, pattern: re.Pattern[str], *, current: bool) -> Cell:
-    """`content` with what matches drawn as hits; in the current line the first match is the current hit."""
-    text = "".join(piece.text for piece in content)
-    spans = [match.span() for match in pattern.finditer(text) if match.end() > match.start()]
-    if not spans:
-        return content
-    pieces: list[Piece] = []
-    start = 0
-    for piece in content:
-        end = start + len(piece.text)
-        cuts = sorted({start, end, *(place for span in spans for place in span if start < place < end)})
-        for one, other in pairwise(cuts):
-            hit = next((number for number, span in enumerate(spans) if span[0] <= one < span[1]), None)
-            part = piece._replace(text=text[one:other])
-            if hit is not None:
-                now = current and hit == 0
-                part = part._replace(role="on_accent" if now else "text", on="hit_now" if now else "hit", bold=now)
-            pieces.append(part)
-        start = end
-    return tuple(pieces)

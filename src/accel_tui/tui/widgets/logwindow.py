@@ -20,8 +20,7 @@ class LogWindow:
         self.source = source
         self.end = 0
         """Bytes that are shown; those written since the last look are not."""
-        self.counted = False
-        """Whether every line before `end` has its exact number."""
+        self._counted = False
         self._index = LineIndex(source)
         self.generation = source.generation
         """Counts replacements of the source; offsets hold within one."""
@@ -35,7 +34,7 @@ class LogWindow:
             return False
         if replaced or not self.end:
             self.generation, self._index = self.source.generation, LineIndex(self.source)
-            self.counted = False
+            self._counted = False
             self._sample(size)
         self.end = size
         if size - self._index.indexed <= STEP:
@@ -44,17 +43,22 @@ class LogWindow:
 
     def count(self) -> bool:
         """Count one step further; True when all is counted."""
-        self.counted = self._index.extend(STEP)
-        if self.counted:
+        self._counted = self._index.extend(STEP)
+        if self._counted:
             self.end = self._index.indexed
-        return self.counted
+        return self._counted
+
+    @property
+    def counted(self) -> bool:
+        """Whether every line before `end` has its exact number."""
+        return self._counted
 
     @property
     def total(self) -> int:
         """Lines, an unfinished one at the end included; an estimate until all are counted."""
         if not self.end:
             return 0
-        if not self.counted:
+        if not self._counted:
             return max(1, round(self.end / self._line_bytes))
         unfinished = self.source.read(self.end - 1, 1) != b"\n"
         return self._index.line_ends + unfinished
@@ -63,11 +67,11 @@ class LogWindow:
         """Up to `count` lines from number `first` (from 0) on; before they are counted the place is approximate."""
         if count <= 0 or not self.end:
             return []
-        return self._take(self.offset_of(max(0, first)), count)
+        return self.take(self.offset_of(max(0, first)), count)
 
     def offset_of(self, number: int) -> int:
         """Where a line begins."""
-        if self.counted:
+        if self._counted:
             return self._index.offset_of(number)
         total = self.total
         if total - number <= _NEAR:
@@ -76,11 +80,16 @@ class LogWindow:
 
     def number_at(self, offset: int) -> int:
         """The number of the line that holds a byte; approximate until all are counted."""
-        if self.counted:
+        if self._counted:
             return self._index.line_at(offset)
         return min(self.total - 1, round(offset / self._line_bytes))
 
-    def _take(self, offset: int, count: int) -> list[Line]:
+    def label(self, number: int, line: Line) -> int | None:
+        """The number in the whole log of the line that is shown as number `number`; None until it is known."""
+        return number if self._counted else None
+
+    def take(self, offset: int, count: int) -> list[Line]:
+        """Up to `count` lines from the one that begins at `offset` on."""
         for window in (*_WINDOWS, None):
             end = self.end if window is None else min(self.end, offset + window)
             lines: list[Line] = []
