@@ -288,7 +288,7 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
             top = self.first_visible
             offset = self._anchor if self._anchor is not None else None if top is None else top.offset
             self._anchor = None
-            self._strips.clear()
+            self.redress()
             self._settle(None if offset is None or self._following else window.number_at(offset))
 
     def _settle(self, top: int | None = None) -> None:
