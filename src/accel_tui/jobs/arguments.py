@@ -35,6 +35,18 @@ _OURS: Mapping[str, Mapping[str, str]] = {
         "return_dict_in_generate": "the worker decides in which form it takes the result",
     },
 }
+
+COMMON: Mapping[str, tuple[str, ...]] = {
+    TRAINING: (
+        "num_train_epochs", "max_steps", "per_device_train_batch_size", "gradient_accumulation_steps", "learning_rate",
+        "lr_scheduler_type", "warmup_steps", "bf16", "gradient_checkpointing", "logging_steps", "eval_strategy",
+        "save_steps", "save_total_limit", "seed",
+    ),
+    GENERATION: ("max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "repetition_penalty", "num_beams"),
+}  # fmt: skip
+"""What a form shows first, in this order."""
+_WORKERS_OWN: Mapping[str, Mapping[str, Any]] = {TRAINING: {"logging_steps": 10, "report_to": "none"}, GENERATION: {}}
+
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "list": (list,), "table": (dict,),
 }  # fmt: skip
@@ -47,6 +59,18 @@ def table() -> dict[str, Any]:
     """The shipped table; made by `scripts/library-arguments`."""
     document: dict[str, Any] = json.loads(Path(__file__).with_name("library_arguments.json").read_text("utf-8"))
     return document
+
+
+def decided(kind: str, name: str) -> str | None:
+    """What decides an argument that a job cannot set; None for one that it can."""
+    return _OURS[kind].get(name)
+
+
+def default(kind: str, name: str) -> Any:
+    """The value that holds where a job is silent; None where that is the model's or the release's own affair."""
+    if kind == GENERATION:
+        return None  # the model brings its own
+    return _WORKERS_OWN[kind].get(name, table()[kind][name].get("default"))
 
 
 def checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 Path = tuple["str | int", ...]
 
@@ -62,8 +63,16 @@ class JobFieldError(UsageError, ValueError):
 
 def field_error(model: type[BaseModel], error: ValidationError) -> JobFieldError:
     """The first fault that pydantic found, in our words. Unknown names come first: they explain missing ones."""
+    return field_errors(model, error)[0]
+
+
+def field_errors(model: type[BaseModel], error: ValidationError) -> list[JobFieldError]:
+    """All faults that pydantic found, in our words; unknown names first."""
     faults = sorted(error.errors(include_url=False), key=lambda fault: fault["type"] != "extra_forbidden")
-    fault = faults[0]
+    return [_worded(model, fault) for fault in faults]
+
+
+def _worded(model: type[BaseModel], fault: ErrorDetails) -> JobFieldError:
     path: Path = tuple(part for part in fault["loc"] if part != "[key]")
     kind, context = fault["type"], fault.get("ctx", {})
     if kind == "extra_forbidden":
@@ -86,7 +95,33 @@ def field_error(model: type[BaseModel], error: ValidationError) -> JobFieldError
     wanted = _WANTED.get(kind)
     if wanted is not None:
         return JobFieldError(path, f"must be {wanted}, not {_shown(fault['input'])}", kind="type")
+    if kind in ("string_too_short", "too_short"):
+        return JobFieldError(path, "must not be empty")
+    bounds = _bounds(model, path)
+    if bounds is not None:
+        return JobFieldError(path, bounds)
     return JobFieldError(path, fault["msg"][:1].lower() + fault["msg"][1:])
+
+
+def _bounds(model: type[BaseModel], path: Path) -> str | None:
+    """`must be between 0 and 1, for example 0.05`; None where the field declares no bound."""
+    table = _table(model, path[:-1])
+    field = None if table is None else table.model_fields.get(str(path[-1]))
+    if field is None:
+        return None
+    found = {type(limit).__name__.lower(): limit for limit in field.metadata}
+    low = getattr(found.get("ge"), "ge", None)
+    above = getattr(found.get("gt"), "gt", None)
+    high = getattr(found.get("le"), "le", None)
+    below = getattr(found.get("lt"), "lt", None)
+    least = [f"at least {low}"] if low is not None else [f"above {above}"] if above is not None else []
+    most = [f"at most {high}"] if high is not None else [f"below {below}"] if below is not None else []
+    if not least and not most:
+        return None
+    words = f"between {low} and {high}" if low is not None and high is not None else " and ".join([*least, *most])
+    usual = field.default
+    example = f", for example {usual}" if isinstance(usual, float) and not isinstance(usual, bool) else ""
+    return f"must be {words}{example}"
 
 
 _WANTED = {

@@ -2,7 +2,8 @@
 
 A field states name, type, default, help and choices once; file check, form, flags, schema and reference page follow.
 `json_schema_extra` may hold `common` (shown first in a form), `path` (how a relative path is meant: `file`,
-`program`, or `model`, which may also be a name on the hub) and `table` (a library's own arguments).
+`program`, or `model`, which may also be a name on the hub), `table` (a library's own arguments), `words` (a list that
+is written on one line) and `duration` (seconds that a person writes as `2h 30m`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _NAME = re.compile(r"[^\s/#\x00-\x1f\x7f-\x9f](?:[^/#\x00-\x1f\x7f-\x9f]{0,62}[^
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def _seconds(value: Any) -> Any:
+def seconds(value: Any) -> Any:
     """`"2h 30m"` as seconds; numbers stay."""
     if not isinstance(value, str):
         return value
@@ -115,14 +116,20 @@ class Launch(Table):
     env_from: list[Variable] = Field(
         default_factory=list,
         description="Names of variables that are taken from the submitting shell and never stored.",
+        json_schema_extra={"words": True},
     )
     after: list[Text] = Field(
-        default_factory=list, description="Runs that must be finished first; `RUN:ok` asks for success."
+        default_factory=list,
+        description="Runs that must be finished first; `RUN:ok` asks for success.",
+        json_schema_extra={"words": True},
     )
     retries: int = Field(0, ge=0, le=100, description="How often a failed run is started again.")
     resume: Literal["none", "last"] = Field("none", description="Whether a retry goes on from the last checkpoint.")
-    time_limit: Annotated[float | None, BeforeValidator(_seconds)] = Field(
-        None, gt=0, description='Longest duration: seconds, or a text such as "2h 30m".'
+    time_limit: Annotated[float | None, BeforeValidator(seconds)] = Field(
+        None,
+        gt=0,
+        description='Longest duration: seconds, or a text such as "2h 30m".',
+        json_schema_extra={"common": True, "duration": True},
     )
 
 
@@ -160,7 +167,13 @@ class Data(Table):
     eval_path: Text | None = Field(
         None, min_length=1, description="Text for evaluation.", json_schema_extra={"path": "file"}
     )
-    eval_fraction: float = Field(0.05, ge=0, lt=1, description="Share kept for evaluation without `eval_path`.")
+    eval_fraction: float = Field(
+        0.05,
+        ge=0,
+        lt=1,
+        description="Share kept for evaluation without `eval_path`; 0 means none.",
+        json_schema_extra={"common": True},
+    )
     block_size: int = Field(128, ge=2, description="Tokens per example.", json_schema_extra={"common": True})
     limit: int | None = Field(None, ge=1, description="Use no more than this many documents.")
 

@@ -15,7 +15,7 @@ class Command(Table):
     argv: list[Text] = Field(
         min_length=1,
         description="Program and arguments, one item each; no shell reads them.",
-        json_schema_extra={"common": True},
+        json_schema_extra={"common": True, "words": True},
     )
 
 

@@ -20,7 +20,7 @@ class Train(Table):
         None,
         min_length=1,
         description="Folder for checkpoints and the model; by default `artefacts` of the run.",
-        json_schema_extra={"path": "file"},
+        json_schema_extra={"common": True, "path": "file"},
     )
     resume_from: Text | None = Field(
         None,
