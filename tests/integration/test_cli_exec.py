@@ -100,6 +100,7 @@ def test_on_a_terminal_job_control_and_hang_up_work(cli: CommandLine, own_world:
         terminal.read_until(b"READY> ")
         terminal.press(b"fg\n")
         terminal.read_until(b"fg\r\n")
+        wait_for(lambda: terminal.foreground() != terminal.process.pid, what="the program to be in front again")
         terminal.press(b"\x03")
         terminal.read_until(b"READY> ")
         terminal.press(b"echo code=$?\n")

@@ -68,6 +68,10 @@ class Terminal:
             continue
         return self.process.wait(timeout=max(0.1, end - time.monotonic()))
 
+    def foreground(self) -> int:
+        """The process group that the terminal's keys go to."""
+        return os.tcgetpgrp(self._master)
+
     def hang_up(self) -> None:
         """Take the terminal away."""
         if self._master >= 0:

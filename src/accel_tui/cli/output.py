@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from accel_tui.model.errors import UsageError
 from accel_tui.text import sanitise
+from accel_tui.text.glyphs import GLYPHS, Glyphs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,30 +23,17 @@ if TYPE_CHECKING:
 LINE_LIMIT = 1 << 20
 """Characters of one line of a log that are shown; a longer one is cut."""
 
-_GLYPHS: Mapping[str, tuple[str, str, str]] = {
-    # word that stands with it: glyph, its ASCII form, role
-    "running": ("●", "*", "ok"),
-    "starting": ("●", "*", "ok"),
-    "preparing": ("◷", "q", "accent"),
-    "stopping": ("■", "#", "warn"),
-    "free": ("○", "o", "muted"),
-    "foreign": ("◆", "@", "foreign"),
-    "idle-held": ("◐", "~", "warn"),
-    "stale": ("◌", "?", "warn"),
-    "queued": ("◷", "q", "accent"),
-    "reserved": ("◷", "q", "accent"),
-    "succeeded": ("✓", "+", "ok"),
-    "pass": ("✓", "+", "ok"),
-    "failed": ("✗", "X", "error"),
-    "not-started": ("✗", "X", "error"),
-    "refusal": ("✗", "X", "error"),
-    "stopped": ("■", "#", "muted"),
-    "lost": ("◇", "%", "warn"),
-    "warning": ("▲", "!", "warn"),
-    "ask": ("▲", "!", "warn"),
-    "unknown": ("◌", "?", "warn"),
-    "absent": ("–", "-", "muted"),
-    "cut": ("…", "..", "muted"),
+# Words of states and levels whose sign has another name, or another weight here.
+_SIGNS: Mapping[str, tuple[str, str | None]] = {
+    "starting": ("running", None),
+    "preparing": ("queued", None),
+    "stopping": ("stopped", "warn"),
+    "foreign": ("other-user", None),
+    "pass": ("passed", None),
+    "not-started": ("failed", None),
+    "refusal": ("invalid", None),
+    "ask": ("warning", None),
+    "unknown": ("stale", None),
 }
 # The ANSI colours that the look gives to a terminal's own palette; bold and dim are all that NO_COLOR leaves.
 _COLOURS: Mapping[str, str] = {
@@ -56,10 +44,19 @@ _COLOURS: Mapping[str, str] = {
     "accent": "94",
     "strong": "1",
     "muted": "2",
+    "faint": "2",
     "head": "2",
     "simulated": "7",
 }
-_PLAIN: Mapping[str, str] = {"warn": "1", "error": "1", "strong": "1", "muted": "2", "head": "2", "simulated": "7"}
+_PLAIN: Mapping[str, str] = {
+    "warn": "1",
+    "error": "1",
+    "strong": "1",
+    "muted": "2",
+    "faint": "2",
+    "head": "2",
+    "simulated": "7",
+}
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,7 @@ class Output:
     def __init__(self, environment: Mapping[str, str], *, ascii_only: bool = False, json_wanted: bool = False) -> None:
         self.json_wanted = json_wanted
         self.ascii_only = ascii_only or not locale_is_utf8(environment)
+        self._signs = Glyphs(ascii=self.ascii_only)
         self._colour = "NO_COLOR" not in environment or not environment["NO_COLOR"]
         self._dumb = environment.get("TERM", "") in ("", "dumb")
         for stream in (sys.stdout, sys.stderr):
@@ -101,8 +99,9 @@ class Output:
 
     def glyph(self, word: str) -> Styled:
         """The sign of a state; the word itself must stand beside it."""
-        shape, plain, role = _GLYPHS.get(word, _GLYPHS["unknown"])
-        return Styled(plain if self.ascii_only else shape, role)
+        name, role = _SIGNS.get(word, (word, None))
+        name = name if name in GLYPHS else "stale"
+        return Styled(self._signs.text(name), role or GLYPHS[name].role)
 
     def line(self, *parts: Part) -> None:
         """One line of data."""

@@ -77,11 +77,11 @@ def reading_text(reading: Reading | None, write: Callable[[float], str]) -> Part
 
 
 def _memory(view: DeviceView) -> Part:
-    used = reading_text(view.readings.get("memory_used_bytes"), figures.gibibytes)
+    used = reading_text(view.readings.get("memory_used_bytes"), lambda value: figures.memory(value)[0])
     total = view.device.memory_total_bytes
     if isinstance(used, Styled) or total is None:
         return used
-    return f"{used}/{total / 2**30:.0f}"
+    return used + figures.memory(0, total)[1]
 
 
 def _holder(output: Output, view: DeviceView) -> list[Part]:
@@ -190,7 +190,7 @@ def progress_words(run: Run) -> list[str]:
     elif now.phase:
         words.append(now.phase)
     if now.loss is not None:
-        words.append(f"loss {now.loss:.3f}")
+        words.append(f"loss {figures.loss(now.loss)}")
     if now.learning_rate is not None:
         words.append(f"lr {figures.learning_rate(now.learning_rate)}")
     if now.tokens_per_second is not None:

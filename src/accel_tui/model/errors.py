@@ -151,6 +151,7 @@ def error_from_json(document: Mapping[str, Any], default: type[AccelError] = Sup
             RunNotFoundError,
             NotPossibleError,
             StateFolderError,
+            AccelError,
         )
     }
     code, message, remedy = document.get("code"), str(document.get("message", "")), document.get("remedy")

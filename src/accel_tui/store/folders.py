@@ -102,7 +102,7 @@ class RunFolders:
         return events.progress_of(self._existing(identifier))
 
     def metrics(self, identifier: str) -> list[dict[str, Any]]:
-        """The run's curves: the value of `series` in the `metrics` document."""
+        """The run's curves: the value of `series` in the `metrics` document, with times in seconds since the epoch."""
         return events.series_of(self._existing(identifier))
 
     # Writing

@@ -249,13 +249,17 @@ class Service:
     async def run_metrics(self, run: Run) -> dict[str, Any]:
         """The `metrics` document: the run's curves, and its devices' readings while it ran."""
         series = await asyncio.to_thread(self.folders.metrics, run.id)
+        for one in series:
+            one["points"] = [[time_text(point[0]), *point[1:]] for point in one["points"] if point[0] is not None]
         devices: dict[str, Any] = {}
         if run.started is not None:
             since = time_seconds(run.started)
             until = time.time() if run.ended is None else time_seconds(run.ended)
             for key in run.devices:
                 found = await asyncio.to_thread(self.history.samples, key, since, until)
-                devices[key] = {name: [[point[0], point[1]] for point in points] for name, points in found.items()}
+                devices[key] = {
+                    name: [[time_text(point[0]), point[1]] for point in points] for name, points in found.items()
+                }
         energy = {"value": None, "method": None, "reason": "energy is not computed by this version"}
         return {"schema": 1, "run": run.to_json(), "series": series, "devices": devices, "energy_wh": energy}
 

@@ -1,4 +1,4 @@
-"""The sanitiser that stands between every foreign byte and the terminal."""
+"""The sanitiser between every foreign byte and the terminal, and how signs and numbers are written."""
 
 from accel_tui.text.sanitiser import sanitise, sanitise_block
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = "accel-tui quickstart"
 
-TELL_SECONDS = 1.0
+POLL_SECONDS = 0.3
+TELL_SECONDS = 2.0
+"""How often the progress of a run is told, at most; a new phase at once."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,16 +81,17 @@ def _one(context: Context, job: Job, number: str) -> Run:
     request = quickstart.submission(job, context.environment, working_folder())
     answer: dict[str, Any] = context.client.submit(request)
     output.note(Styled(f"{number} ", "muted"), Styled(job.name, "strong"), f"  {answer['id']}")
-    told = ""
+    told, phase, due = "", None, 0.0
     while True:
         run = context.client.run(answer["id"])
-        words = ", ".join(progress_words(run)) or (run.state.value if run.state is not RunState.FINISHED else "")
-        if words and words != told:
+        finished = run.state is RunState.FINISHED
+        words = ", ".join(progress_words(run)) or ("" if finished else run.state.value)
+        if words != told and words and (finished or run.progress.phase != phase or time.monotonic() >= due):
             output.note("    ", words)
-            told = words
-        if run.state is RunState.FINISHED:
+            told, phase, due = words, run.progress.phase, time.monotonic() + TELL_SECONDS
+        if finished:
             break
-        time.sleep(TELL_SECONDS)
+        time.sleep(POLL_SECONDS)
     if run.result is not RunResult.SUCCEEDED:
         raise _Failed(run)
     output.note("    ", output.glyph("succeeded"), f" succeeded, {figures.span(run.started, run.ended)}")
@@ -100,13 +103,15 @@ def _summary(context: Context, generated: Run, trained: Run) -> None:
     output.line("")
     for text in _texts(generated):
         output.line(Styled("generated ", "muted"), repr(text[:100]))
-    for series in context.client.run_metrics(trained.id)["series"]:
-        values = [value for _, _, value in series["points"] if value is not None]
-        if series["name"] in ("loss", "eval_loss") and values:
-            word = "loss" if series["name"] == "loss" else "eval loss"
-            output.line(Styled(f"{word:<10}", "muted"), f"{values[0]:.3f} at the start, {values[-1]:.3f} at the end")
-        if series["name"] == "tokens_per_second" and values:
-            output.line(Styled("speed     ", "muted"), f"{figures.rate(values[-1])} tokens/s")
+    series = {one["name"]: one["points"] for one in context.client.run_metrics(trained.id)["series"]}
+    curves = {name: [value for _, _, value in points if value is not None] for name, points in series.items()}
+    if losses := curves.get("loss"):
+        told = f"{figures.loss(losses[0])} at the start, {figures.loss(losses[-1])} at the end"
+        output.line(Styled("loss      ", "muted"), told)
+    if evaluated := curves.get("eval_loss"):
+        output.line(Styled("eval loss ", "muted"), figures.loss(evaluated[-1]))
+    if speeds := curves.get("tokens_per_second"):
+        output.line(Styled("speed     ", "muted"), f"{figures.rate(speeds[-1])} tokens/s")
     output.line(Styled("folder    ", "muted"), trained.folder)
     output.line("")
     output.line("What to open next:")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from accel_tui.tui import glyphs
-from accel_tui.tui.glyphs import GIB, GLYPHS, MIB, Glyphs
+from accel_tui.text import glyphs
+from accel_tui.text.glyphs import GIB, GLYPHS, MIB, Glyphs
 from accel_tui.tui.palette import ROLES
 
 UTC = datetime.timezone.utc
