@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +20,7 @@ from accel_tui.model.errors import AccelError
 from accel_tui.tui.desk import Desk
 from accel_tui.tui.keymap import load_keymap
 from accel_tui.tui.palette import theme_of
+from accel_tui.tui.panes import PANES, Entry
 from accel_tui.tui.screens.main import MainScreen
 from accel_tui.tui.services import Services
 from accel_tui.tui.sessions import open_session
@@ -63,6 +64,7 @@ class AccelApp(App[str], inherit_bindings=False):
         cwd: str,
         options: Options = Options(),
         *,
+        panes: Sequence[Entry] = PANES,
         clock: Callable[[], float] = time.time,
         zone: datetime.tzinfo | None = None,
     ) -> None:
@@ -84,7 +86,7 @@ class AccelApp(App[str], inherit_bindings=False):
             self.desk, AsyncClient(make_client), settings, environment, cwd, clock, zone,
             keymap=keymap.keys, try_now=self.feed.try_now,
         )  # fmt: skip
-        self._options = options
+        self._options, self._panes = options, panes
         self._endings: Endings | None = None
         self._problems = (*themes.problems, *keymap.problems)
         self._clashes: set[str] = set()
@@ -97,7 +99,7 @@ class AccelApp(App[str], inherit_bindings=False):
         if self._endings is not None:
             self._endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
         self.desk.open(self)
-        self.push_screen(MainScreen(self.services))
+        self.push_screen(MainScreen(self.services, self._panes))
         self.set_interval(1.0, self.desk.tick)
         self.feed.start()
         self.run_worker(self._remember(), group="remember")

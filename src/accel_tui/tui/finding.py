@@ -32,7 +32,7 @@ def entries(screen: MainScreen) -> list[Entry]:
 
 def _commands(screen: MainScreen) -> Iterator[Entry]:
     for key in KEYS.values():
-        if not key.palette or not screen.can_do(key.id):
+        if not key.palette or (screen.taker(key.id) is None and key.id not in screen.own_verbs):
             continue
         title = f"{key.word[0].upper()}{key.word[1:]}"
         about = key.help if key.help.lower() != key.word.lower() else ""

@@ -73,6 +73,8 @@ class Pane(Frame, Doer):
     DEFAULT_CSS = """
     Pane.-strip, Pane.-tab, Pane.-strip:focus-within, Pane.-tab:focus-within { border: none; padding: 0; }
     Pane.-strip, Pane.-strip:focus-within { border-top: solid $line; }
+    Pane.-strip.-ascii, Pane.-strip.-ascii:focus-within { border-top: ascii $line; }
+    Pane.-tab.-ascii, Pane.-tab.-ascii:focus-within { border: none; }
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from accel_tui.tui.bindings import GROUPS, KEYS, Key
+from accel_tui.tui.bindings import GROUPS, KEYS
 from accel_tui.tui.glyphs import GLYPHS, Glyphs
 from accel_tui.tui.services import Services
 from accel_tui.tui.widgets.pieces import Cell, Piece, cell_width, fit
 
-_KEY_WIDTH, _COLUMN_WIDTH = 13, 46
+_KEY_WIDTH, _COLUMN_WIDTH = 14, 48
 _LEGEND = (
     ("running", "running"), ("free", "free"), ("other-user", "other user"), ("idle-held", "idle-held"),
     ("stale", "stale"), ("failed", "failed"), ("queued", "queued"), ("succeeded", "succeeded"),
@@ -17,41 +18,62 @@ _LEGEND = (
     ("cannot-pick", "cannot, i says why"), ("absent", "not on this device"),
 )  # fmt: skip
 
+PAIRS = {
+    "pane.next": ("pane.previous", "next, previous pane"),
+    "pane.narrower": ("pane.wider", "left side narrower, wider"),
+    "chart.zoom_in": ("chart.zoom_out", "zoom in, out"),
+    "chart.cursor_left": ("chart.cursor_right", "cursor"),
+    "log.fold": ("log.fold_all", "fold, fold all"),
+    "find.next": ("find.previous", "next, previous hit"),
+    "event.next": ("event.previous", "next, previous problem"),
+    "part.next": ("part.previous", "next, previous rank, card or run"),
+    "item.copy": ("item.export", "copy, write to a file"),
+}
+"""Verbs that share a line."""
+_SECONDS = frozenset(second for second, _ in PAIRS.values())
 
-def help_lines(services: Services, here: str, own: Sequence[str], glyphs: Glyphs, width: int) -> list[Cell]:
+
+def help_lines(
+    services: Services, here: tuple[str, Sequence[str]], known: Sequence[str], glyphs: Glyphs, width: int
+) -> list[Cell]:
     """The page for a dialog that is `width` columns wide inside.
 
     Args:
-        here: The name of the pane with the focus; its verbs `own` come first.
+        here: The name of the pane with the focus and its verbs, which come first.
+        known: Verbs that anything on the screen can do.
     """
-    sections = [(f"Here: {here}", [KEYS[verb] for verb in own])]
-    shown = set(own)
+    blocks = [_block(f"Here: {here[0]}", here[1], services)]
+    shown = set(here[1])
     for group in GROUPS:
-        keys = [key for key in KEYS.values() if key.group == group and key.id not in shown and _worth(key)]
-        if keys:
-            sections.append((group, keys))
-    blocks = [_block(title, keys, services) for title, keys in sections]
+        verbs = [verb for verb in known if KEYS[verb].group == group and verb not in shown and _worth(verb)]
+        if verbs:
+            blocks.append(_block(group, verbs, services))
     columns = 2 if width >= 2 * _COLUMN_WIDTH else 1
-    return [*_side_by_side(blocks, columns), (), *_legend(glyphs, width)]
+    return [*_side_by_side(blocks, columns), *_legend(glyphs, width)]
 
 
-def _worth(key: Key) -> bool:
-    """Whatever any reader tries anyway is not listed one by one."""
-    return not key.id.startswith(("move.", "pane.1", "pane.2", "pane.3", "pane.4", "pane.5", "pane.6"))
+def _worth(verb: str) -> bool:
+    """Whatever any reader tries anyway is not listed one by one, nor is the second of a pair."""
+    if verb in _SECONDS or re.fullmatch(r"pane\.\d", verb):
+        return False
+    return KEYS[verb].palette or verb in ("pane.next", "app.back")
 
 
-def _block(title: str, keys: Sequence[Key], services: Services) -> list[Cell]:
+def _block(title: str, verbs: Sequence[str], services: Services) -> list[Cell]:
     lines: list[Cell] = [(Piece(title, "strong", bold=True),)]
     if title == "Everywhere":
         lines.append(_line("1 to 6", "go to a pane"))
-    lines += [_line(services.key(key.id, 2), key.help) for key in keys]
-    if title == "Everywhere":
-        lines.append(_line("arrows", "move; page up, page down, home, end"))
+    for verb in verbs:
+        if verb in PAIRS:
+            second, words = PAIRS[verb]
+            lines.append(_line(f"{services.key(verb)} {services.key(second)}", words))
+        elif verb not in _SECONDS:
+            lines.append(_line(services.key(verb, 2), KEYS[verb].help))
     return [*lines, ()]
 
 
 def _line(keys: str, words: str) -> Cell:
-    return (Piece(f"{keys:<{_KEY_WIDTH}}", "accent", bold=True), Piece(words))
+    return (Piece(f"{keys:<{_KEY_WIDTH - 1}} ", "accent", bold=True), Piece(words))
 
 
 def _side_by_side(blocks: Sequence[Sequence[Cell]], columns: int) -> list[Cell]:

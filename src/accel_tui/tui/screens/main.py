@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -26,6 +26,7 @@ from accel_tui.tui.layouts import Mode, Place, Places, Wish, mode_of, places
 from accel_tui.tui.messages import DoAsked, GoTo, Told
 from accel_tui.tui.palette import PaletteTheme
 from accel_tui.tui.panes import PANES, Pane
+from accel_tui.tui.panes import Entry as PaneEntry
 from accel_tui.tui.screens.help import help_lines
 from accel_tui.tui.screens.palette import Entry, Palette
 from accel_tui.tui.screens.sheet import Sheet
@@ -71,9 +72,10 @@ class MainScreen(Screen[None], Doer):
     CSS_PATH = "main.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bind_all(*GENERAL, *(verb for entry in PANES for verb in entry.reach))
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, panes: Sequence[PaneEntry] = PANES) -> None:
         super().__init__()
         self.services = services
+        self._entries = panes
         self._panes: dict[str, Pane] = {}
         self._reach: dict[str, Pane] = {}
         self._wish = Wish(shown="devices")
@@ -82,11 +84,11 @@ class MainScreen(Screen[None], Doer):
 
     def compose(self) -> ComposeResult:
         yield Lines([()], id="head")
-        yield PartLine(id="tabs", gap=2)
         with Frame("Connection", id="trouble"):
             yield Lines([(), ()], id="trouble-lines")
+        yield PartLine(id="tabs", gap=2)
         with Panes(self._regions, id="panes"):
-            for entry in PANES:
+            for entry in self._entries:
                 pane = self._panes[entry.key] = entry.load()(self.services)
                 self._reach.update(dict.fromkeys(entry.reach, pane))
                 yield pane
@@ -151,9 +153,8 @@ class MainScreen(Screen[None], Doer):
         newest = self._newest(board)
         line = self.query_one("#foot", PartLine)
         room = self.app.size.width - 1 - min(cell_width(newest) + 2, self.app.size.width // 2 - 1 if newest else 0)
-        own, last = (
-            [self._foot_part(verb, pane) for verb in verbs if self.can_do(verb)] for verbs in (pane.FOOT, general)
-        )
+        possible = [verb for verb in pane.FOOT if verb in self.own_verbs or self.taker(verb) is not None]
+        own, last = ([self._foot_part(verb, pane) for verb in verbs] for verbs in (possible, general))
         parts = line.fitting(own, last, room)
         line.show(parts, newest, "app.notices")
 
@@ -244,6 +245,8 @@ class MainScreen(Screen[None], Doer):
         shown = self._panes[self._wish.shown]
         return shown if verb in shown.KEYS else self._reach.get(verb)
 
+    own_verbs: ClassVar[frozenset[str]] = frozenset(GENERAL) | _OF_LISTS
+
     def why_not(self, key: str) -> str | None:
         if key in GENERAL:
             return super().why_not(key)
@@ -254,7 +257,7 @@ class MainScreen(Screen[None], Doer):
         pane = None if key in GENERAL else self.taker(key)
         if pane is not None:
             await pane.action_do(key)
-        else:
+        elif key in GENERAL:
             await super().action_do(key)
 
     async def run_verb(self, verb: str) -> None:
@@ -350,16 +353,17 @@ class MainScreen(Screen[None], Doer):
 
     def do_app_help(self) -> None:
         pane = self._panes[self._wish.shown]
-        own = [verb for verb in (*pane.FOOT, *pane.KEYS) if verb not in FOOT]
-        width = min(100, self.app.size.width - 8)
-        lines = help_lines(self.services, pane.label, list(dict.fromkeys(own)), self.glyphs, width)
+        own = [verb for verb in dict.fromkeys((*pane.FOOT, *pane.KEYS)) if verb not in FOOT and self.can_do(verb)]
+        known = [verb for verb in KEYS if self.can_do(verb)]
+        width = min(98, self.app.size.width - 8)
+        lines = help_lines(self.services, (pane.label, own), known, self.glyphs, width)
         facts = (Piece("keys come from keymap.toml   esc close", "muted"),)
-        self.app.push_screen(Sheet("Help", lines, facts=facts))
+        self.app.push_screen(Sheet("Help", lines, facts=facts, indent=13))
 
     def do_app_notices(self) -> None:
         lines = notice_lines(self.board, self.glyphs, self.services.zone)
         self.services.desk.read_notices()
-        self.app.push_screen(Sheet("Notices", lines))
+        self.app.push_screen(Sheet("Notices", lines, indent=12))
 
     def do_app_theme(self) -> None:
         names = [name for name in sorted(self.app.available_themes) if self.is_ours(name)]
@@ -373,7 +377,8 @@ class MainScreen(Screen[None], Doer):
 
     def can_do(self, verb: str) -> bool:
         """Somebody here knows the verb, whether it is possible now or not."""
-        return verb in GENERAL or self.taker(verb) is not None or verb in _OF_LISTS
+        known = verb in self.own_verbs or verb in self._reach
+        return known or any(verb in pane.KEYS for pane in self._panes.values())
 
     def reveal(self, number: int, key: str) -> None:
         """Have a pane put its cursor on something."""

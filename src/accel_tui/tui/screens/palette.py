@@ -62,7 +62,7 @@ class Palette(ModalScreen[Entry | None]):
             ]  # fmt: skip
             grid = Grid(columns, marks=False, id="found")
             grid.surface, grid.head_rows = "raised", 0
-            grid.can_focus = False
+            grid.can_focus, grid.led = False, True
             yield grid
             hint = Lines([(Piece("> command   @ run   # device   , setting", "muted"),)])
             hint.surface = "raised"

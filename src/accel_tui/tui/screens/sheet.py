@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
-from accel_tui.tui.widgets.pieces import Cell, Ends, Piece
+from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, wrapped
 
 _CLOSE: Cell = (Piece("esc close", "muted"),)
 
@@ -25,9 +25,19 @@ class Sheet(ModalScreen[None]):
         Binding("escape,q,enter,i,question_mark,exclamation_mark", "leave", "close", show=False),
     ]
 
-    def __init__(self, title: str, lines: Sequence[Cell | Ends], *, about: Cell = (), facts: Cell = _CLOSE) -> None:
+    def __init__(
+        self,
+        title: str,
+        lines: Sequence[Cell | Ends],
+        *,
+        about: Cell = (),
+        facts: Cell = _CLOSE,
+        indent: int = 0,
+    ) -> None:
+        """`indent` is where a line that is too long goes on."""
         super().__init__()
         self._title, self._lines, self._about, self._facts = title, tuple(lines), about, facts
+        self._indent = indent
 
     def compose(self) -> ComposeResult:
         with Frame(self._title, chip=False, classes="dialog -sheet"), VerticalScroll():
@@ -38,6 +48,18 @@ class Sheet(ModalScreen[None]):
     def on_mount(self) -> None:
         self.query_one(Frame).tell(self._about, self._facts)
         self.query_one(VerticalScroll).focus()
+        self.call_after_refresh(self._wrap)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._wrap)
+
+    def _wrap(self) -> None:
+        """Nothing is cut: what is too long for the dialog goes on in the next line."""
+        width = self.query_one(Lines).size.width
+        lines: list[Cell | Ends] = []
+        for line in self._lines:
+            lines += [line] if isinstance(line, Ends) else wrapped(line, width, self._indent)
+        self.query_one(Lines).show(lines)
 
     def action_leave(self) -> None:
         self.dismiss(None)

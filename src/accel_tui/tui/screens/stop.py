@@ -116,8 +116,8 @@ class StopDialog(ModalScreen[None], Doer):
         text = "text" if step.state in ("done", "now") else "muted"
         return (
             Piece(f"{self.glyphs.text(sign)} ", role),
-            Piece(f"{step.word:<15}", text),
-            Piece(f"{step.what:<34}", "text" if step.state == "now" else "muted"),
+            Piece(f"{step.word:<13}", text),
+            Piece(f"{step.what:<32}", "text" if step.state == "now" else "muted"),
             Piece(at, "muted"),
         )
 

@@ -98,6 +98,8 @@ class Grid(Painted, can_focus=True):
         super().__init__(id=id)
         self.head_rows = 1
         """Rows of the header: 1, or 0 where there is no room for one."""
+        self.led = False
+        """A field that has the focus passes the keys of the cursor on."""
         self._columns = tuple(columns)
         self._lead = 2 if marks else 1
         self._rows: tuple[Row, ...] = ()
@@ -114,6 +116,11 @@ class Grid(Painted, can_focus=True):
     def rows(self) -> tuple[Row, ...]:
         """The rows as they are shown."""
         return self._rows
+
+    @property
+    def active(self) -> bool:
+        """Its cursor is the one that keys move: it has the focus, or is led by a field that has it."""
+        return self.has_focus or self.led
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -250,7 +257,7 @@ class Grid(Painted, can_focus=True):
             return self.line(())
         surface = self.surface
         if number == self._cursor:
-            surface = "select" if self.has_focus else "raised"
+            surface = "select" if self.active else "raised"
         content = segments(self._row(number), self.palette, surface)
         return Strip([*content, *segments(self._scroll_mark(y), self.palette, self.surface)])
 
@@ -276,7 +283,7 @@ class Grid(Painted, can_focus=True):
         row, cut, ascii_only = self._rows[number], self.glyphs.text("cut"), self.glyphs.ascii
         here = number == self._cursor
         pieces: list[Piece] = [
-            self.sign("cursor", "accent" if self.has_focus else "muted") if here else Piece(" "),
+            self.sign("cursor", "accent" if self.active else "muted") if here else Piece(" "),
             *(fit((row.mark or Piece(" "),), 1, "left", "", ascii_only) if self._lead > 1 else ()),
         ]
         x = self._lead

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
@@ -98,6 +99,45 @@ def _shortened(content: Cell, width: int, cut: str) -> Cell:
             break
     last = kept[-1] if kept else Piece("")
     return (*kept, Piece(cut, "faint", on=last.on))
+
+
+def wrapped(content: Cell, width: int, indent: int = 0) -> list[Cell]:
+    """`content` on as many lines as it takes, broken between words; further lines begin `indent` columns in.
+
+    What does not fit into a line even alone is broken anywhere: nothing is cut.
+    """
+    content = clean(content)
+    if width <= indent or sum(cell_len(piece.text) for piece in content) <= width:
+        return [content]
+    lines: list[list[Piece]] = [[]]
+    room = width
+    for piece in content:
+        for word in re.findall(r"\s+|\S+", piece.text):
+            rest = word
+            if cell_len(rest) > room and not rest.isspace() and lines[-1]:
+                lines.append([Piece(" " * indent)] if indent else [])
+                room = width - indent
+            while cell_len(rest) > room and not rest.isspace():
+                taken = _fitting(rest, room)
+                lines[-1].append(piece._replace(text=rest[:taken]))
+                lines.append([Piece(" " * indent)] if indent else [])
+                rest, room = rest[taken:], width - indent
+            if rest.isspace() and cell_len(rest) > room:
+                continue
+            lines[-1].append(piece._replace(text=rest))
+            room -= cell_len(rest)
+    return [joined(line) for line in lines]
+
+
+def _fitting(text: str, width: int) -> int:
+    """How many characters of `text` fit, at least one."""
+    count, used = 0, 0
+    for letter in text:
+        used += cell_len(letter)
+        if used > width:
+            break
+        count += 1
+    return max(1, count)
 
 
 def joined(pieces: Iterable[Piece]) -> Cell:

@@ -84,8 +84,8 @@ class DevicesPane(Pane):
     def _show_table(self, board: Board) -> None:
         width = self.grid.size.width
         history = self.has_class("-tab") is False and self.size.height > len(board.devices) + 12
-        look = rows.fitted(self._look(board), width)
         self._columns = rows.columns(board.devices, width, self._level, history=history, glyphs=self.glyphs)
+        look = rows.fitted(self._look(board), self._columns, width)
         views = self._ordered(board)
         shown = [
             rows.row(
@@ -244,13 +244,13 @@ class DevicesPane(Pane):
         view = self._here(self.board)
         if view is not None:
             lines = details.sheet(view, self._stands[view.device.key], self.board, self.glyphs)
-            self.app.push_screen(Sheet(self._title(view), lines))
+            self.app.push_screen(Sheet(self._title(view), lines, indent=20))
 
     def do_item_explain(self) -> None:
         view = self._here(self.board)
         if view is not None:
             lines = details.explained(view, self._stands[view.device.key], self.board, self.glyphs)
-            self.app.push_screen(Sheet(self._title(view), lines))
+            self.app.push_screen(Sheet(self._title(view), lines, indent=20))
 
     def do_device_holders(self) -> None:
         view = self._here(self.board)

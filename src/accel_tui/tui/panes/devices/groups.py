@@ -119,7 +119,7 @@ def _brief(stand: Standing, board: Board) -> str:
     """One or two words for what blocks a group."""
     if stand.run is not None and stand.run in board.runs:
         return board.runs[stand.run].name
-    return re.sub(r" \d.*", "", stand.words)
+    return re.sub(r" \d.*|^held, ", "", stand.words)
 
 
 def _number(key: str, board: Board) -> str:

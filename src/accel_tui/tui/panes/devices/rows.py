@@ -12,9 +12,9 @@ from accel_tui.tui.naming import address, is_card, number, short_name
 from accel_tui.tui.panes.devices.standing import Standing
 from accel_tui.tui.panes.devices.standing import number as value_of
 from accel_tui.tui.widgets.bar import bar
-from accel_tui.tui.widgets.columns import Column, Row
+from accel_tui.tui.widgets.columns import Column, Row, lay_out
 from accel_tui.tui.widgets.heat import heat_cell
-from accel_tui.tui.widgets.pieces import Cell, Piece, cell
+from accel_tui.tui.widgets.pieces import Cell, Piece, cell, cell_width
 
 HISTORY_CELLS = 18
 HISTORY_SECONDS = 300.0
@@ -37,7 +37,8 @@ class Look:
     past: bool = False
     """The supervisor is silent: what is shown is no longer the present."""
     bar_width: int = 15
-    memory_width: int = 9
+    holder_width: int = 1000
+    """Columns of the holder: details that do not fit are left out rather than cut."""
 
 
 def columns(
@@ -51,7 +52,7 @@ def columns(
     """
     cards = [view for view in views if is_card(view.device)]
     first = _first_title(views)
-    numbers = max([3, *(len(_label(view, first)) for view in views)])
+    numbers = max([len(first), *(len(_label(view, first)) for view in views)])
     memory_width = max([8, *(len("".join(memory(total, total))) for total in _totals(views))])
     name = max([4, *(min(24, len(_name(view))) for view in views)])
     full = width >= 140 and level != "few"
@@ -160,8 +161,12 @@ def _mark(stands: Standing, picked: bool, look: Look) -> Piece:
 
 def _holder(stands: Standing, look: Look) -> Cell:
     sign = Piece(f"{look.glyphs.text(stands.sign)} ", stands.sign_role or GLYPHS[stands.sign].role)
-    detail = (Piece(f"  {stands.detail}", "muted"),) if stands.detail else ()
-    return (sign, Piece(stands.words, stands.role), *detail)
+    content = (sign, Piece(stands.words, stands.role))
+    if not stands.detail:
+        return content
+    whole = (*content, Piece(f"  {stands.detail}", "muted"))
+    short = (*content, Piece(f"  {stands.detail.partition(',')[0]}", "muted"))
+    return next((one for one in (whole, short) if cell_width(one) <= look.holder_width), content)
 
 
 def _readings(view: DeviceView, look: Look) -> dict[str, Cell]:
@@ -238,9 +243,10 @@ def sort_key(view: DeviceView, stands: Standing, column: str) -> tuple[float, st
     return (0.0, f"{stands.role}{stands.words}") if column == "holder" else (0.0, "")
 
 
-def fitted(look: Look, width: int) -> Look:
-    """The same look with the bars of that width."""
-    return replace(look, bar_width=bar_width(width))
+def fitted(look: Look, kept: Sequence[Column], width: int) -> Look:
+    """The same look for a table of that width, its marks and cursor included."""
+    holder = next((place.width for place in lay_out(kept, width, 2) if place.column.key == "holder"), 1000)
+    return replace(look, bar_width=bar_width(width), holder_width=holder)
 
 
 __all__ = ["GIB", "LEVELS", "SORTS", "Look", "columns", "fitted", "row", "sort_key"]

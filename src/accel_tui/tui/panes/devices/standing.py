@@ -91,8 +91,8 @@ def _state(device: Device) -> Standing:
 def _cpu(board: Board) -> Standing:
     runs = [run for run in board.live if "cpu" in run.devices and run.state is not RunState.QUEUED]
     if not runs:
-        words = "picked" if "cpu" in board.picks else "shareable, no runs"
-        return Standing("free", "accent" if "cpu" in board.picks else "muted", words)
+        picked = "cpu" in board.picks
+        return Standing("free", "accent" if picked else "muted", "picked" if picked else "shareable", "no runs")
     more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
     return Standing("running", "text", runs[0].name + more, "shareable", _started(runs[0]), run=runs[0].id)
 

@@ -66,7 +66,7 @@ def row(run: Run, board: Board, kept: Sequence[Column], look: Look) -> Row:
         "sign": cell(Piece(look.glyphs.text(sign), role)),
         "name": cell(Piece(run.name, "strong" if run.state is not RunState.FINISHED else "text", bold=False)),
         "kind": cell(Piece(run.kind, "muted")),
-        "devices": cell(Piece(names_of(run.devices, look.known) or "none", "muted")),
+        "devices": cell(Piece(_devices(run, look), "muted")),
         "started": cell(Piece(_started(run, board, look), "muted")),
         "took": cell(Piece(took(run, board), "muted")),
         "result": result(run, board, look),
@@ -110,12 +110,18 @@ def result(run: Run, board: Board, look: Look) -> Cell:
     return _progress(run, look)
 
 
+def _devices(run: Run, look: Look) -> str:
+    """What it has, or had; a queued run may not know yet."""
+    return names_of(run.devices, look.known) or ("" if run.state is RunState.QUEUED else "none")
+
+
 def _progress(run: Run, look: Look) -> Cell:
     progress = run.progress
     if progress.step is not None and progress.total:
         count = Piece(f" {progress.step}/{progress.total}")
         narrow = 9 if look.width < FULL_COLUMNS else 16
-        return (*bar(progress.step / progress.total, narrow, "ok", look.glyphs), count, *_extra(run))
+        extra = _extra(run) if 76 <= look.width < FULL_COLUMNS else ()
+        return (*bar(progress.step / progress.total, narrow, "ok", look.glyphs), count, *extra)
     if progress.phase:
         return cell(Piece(progress.phase))
     return cell(Piece(run.state.value, "muted"))
