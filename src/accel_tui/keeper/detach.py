@@ -10,6 +10,7 @@ import sys
 from accel_tui.keeper.files import decode, encode
 
 _PR_SET_CHILD_SUBREAPER = 36
+_SIGNALS = tuple(int(signo) for signo in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -38,9 +39,8 @@ def become_subreaper() -> None:
 
 def default_signals() -> None:
     """Give every signal its default again and block none, as a program expects to find them."""
-    for signo in signal.valid_signals():
-        if signo not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(signo, signal.SIG_DFL)
+    for signo in _SIGNALS:
+        signal.signal(signo, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 

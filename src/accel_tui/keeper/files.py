@@ -11,6 +11,7 @@ import os
 
 TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, TypeAlias
 
     StrPath: TypeAlias = str | os.PathLike[str]
@@ -21,8 +22,12 @@ RECORD_BYTES = 4096
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_atomic(path: StrPath, data: bytes, *, sync: bool = True, sync_folder: bool = True) -> None:
+def write_atomic(
+    path: StrPath, data: bytes, *, sync: bool = True, sync_folder: bool = True, beside: Sequence[int] = ()
+) -> None:
     """Replace the file at `path` by `data`, mode 0600, in one step.
+
+    `beside` are open files that are made durable together with it.
 
     `sync_folder=False` leaves out the last sync: after a crash of the host the old content may then stand there.
     `sync=False` leaves out both: the caller sees to them (`sync_file`), or can do without the file after a crash.
@@ -37,7 +42,7 @@ def write_atomic(path: StrPath, data: bytes, *, sync: bool = True, sync_folder: 
         try:
             _write_all(descriptor, data)
             if sync:
-                os.fsync(descriptor)
+                sync_all([*beside, descriptor])
         finally:
             os.close(descriptor)
         os.rename(temporary, target)
@@ -49,9 +54,11 @@ def write_atomic(path: StrPath, data: bytes, *, sync: bool = True, sync_folder: 
         sync_directory(os.path.dirname(target) or ".")
 
 
-def write_json(path: StrPath, document: object, *, sync: bool = True, sync_folder: bool = True) -> None:
+def write_json(
+    path: StrPath, document: object, *, sync: bool = True, sync_folder: bool = True, beside: Sequence[int] = ()
+) -> None:
     """`write_atomic` of a JSON document; bytes that are not UTF-8 survive as lone surrogates, escaped."""
-    write_atomic(path, encode(document), sync=sync, sync_folder=sync_folder)
+    write_atomic(path, encode(document), sync=sync, sync_folder=sync_folder, beside=beside)
 
 
 def read_json(path: StrPath) -> Any:
@@ -66,8 +73,10 @@ def read_json(path: StrPath) -> Any:
     return decode(data)
 
 
-def reserve(path: StrPath) -> int:
+def reserve(path: StrPath, *, sync: bool = True) -> int:
     """Make a file of `RECORD_BYTES` spaces whose blocks are on the disk; the descriptor to overwrite it with.
+
+    With `sync=False` they are there once the caller has synced the descriptor.
 
     Raises:
         OSError: it cannot be made, as on a full disk.
@@ -75,7 +84,8 @@ def reserve(path: StrPath) -> int:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         _write_all(descriptor, b" " * RECORD_BYTES)
-        os.fsync(descriptor)
+        if sync:
+            os.fsync(descriptor)
     except BaseException:
         os.close(descriptor)
         raise
@@ -141,6 +151,20 @@ def decode(data: bytes) -> Any:
         return json.loads(data)
     except RecursionError:
         raise ValueError("JSON nested too deep") from None
+
+
+def sync_all(descriptors: Sequence[int]) -> None:
+    """Make several open files and folders durable, in the time of one where the file system allows it.
+
+    Raises:
+        OSError: one of them could not be written.
+    """
+    for descriptor in descriptors if len(descriptors) > 1 else ():
+        # This begins to write and does not wait, so that the first sync below finds all of it under way.
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    for descriptor in descriptors:
+        os.fsync(descriptor)
 
 
 def sync_file(path: StrPath) -> None:

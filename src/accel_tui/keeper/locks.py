@@ -316,8 +316,8 @@ def _locker(descriptor: int) -> int | None:
     status = os.fstat(descriptor)
     wanted = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:
-        with open("/proc/locks", encoding="ascii", errors="replace") as file:
-            lines = file.readlines()
+        with open("/proc/locks", "rb") as file:
+            lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return None
     for line in lines:

@@ -84,8 +84,9 @@ def _keep(line: bytes) -> None:
         sys.excepthook(*sys.exc_info())  # the border of the process: whoever asked gets an answer in any case
         _answer(_RefusedError("damaged", f"the keeper failed: {error!r}").answer)
         return
-    main = run.main
-    _answer({"started": True, "main": [main.pid, main.start], "started_at": record.time_text(main.started_at)})
+    main = [run.main.pid, run.main.start]
+    started_at = record.time_text(run.main.started_at)
+    _answer({"started": True, "keeper": run.keeper, "main": main, "started_at": started_at})
     del instruction, line
     run.finish()
 
@@ -98,6 +99,7 @@ class _Run:
 
     def __init__(self, order: Order) -> None:
         self._order = order
+        self.keeper = [os.getpid(), processes.start_time(os.getpid())]
         self._claim = {"run": order.tag, "user": str(os.geteuid()), "since": record.time_text(time.time())}
         self._held: list[int] = []
         self._ports: list[socket.socket] = []
@@ -114,15 +116,14 @@ class _Run:
         detach.become_subreaper()
         _own_lock(order.path("lock"))
         unsafe = self._reserve()
-        me = os.getpid()
-        keeper = [me, processes.start_time(me)]
         boot = processes.boot_id()
         try:
-            self._record = files.reserve(order.path("exit.json"))
+            self._record = files.reserve(order.path("exit.json"), sync=unsafe is not None)
             if unsafe is None:
                 order.write_state(
-                    state="starting", boot_id=boot, keeper=keeper, main=None, locks=order.locks, sync_folder=True
-                )
+                    state="starting", boot_id=boot, keeper=self.keeper, main=None, locks=order.locks,
+                    sync_folder=True, beside=[self._record],
+                )  # fmt: skip
         except OSError as error:
             raise _RefusedError("damaged", f"{order.folder} cannot be written: {error.strerror}") from None
         if unsafe is not None:

@@ -24,10 +24,10 @@ class Kills:
         if self._file is None:
             return None
         try:
-            with open(self._file, encoding="ascii", errors="replace") as file:
+            with open(self._file, "rb") as file:
                 for line in file:
-                    name, _, value = line.partition(" ")
-                    if name == "oom_kill":
+                    name, _, value = line.partition(b" ")
+                    if name == b"oom_kill":
                         return int(value)
         except (OSError, ValueError):
             return None

@@ -9,6 +9,7 @@ from accel_tui.keeper.processes import TAG
 
 TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -65,14 +66,14 @@ class Order:
         """A file of the run folder."""
         return os.path.join(self.folder, name)
 
-    def write_state(self, *, sync_folder: bool = False, **fields: object) -> None:
-        """Change fields of state.json.
+    def write_state(self, *, sync_folder: bool = False, beside: Sequence[int] = (), **fields: object) -> None:
+        """Change fields of state.json; `beside` as for `files.write_atomic`.
 
         Raises:
             OSError: it cannot be written.
         """
         self.state.update(fields)
-        files.write_json(self.path("state.json"), self.state, sync_folder=sync_folder)
+        files.write_json(self.path("state.json"), self.state, sync_folder=sync_folder, beside=beside)
 
     def forget(self) -> None:
         """Drop what only the start needed; the rest stays resident for the life of the run."""

@@ -22,8 +22,8 @@ def start_time(pid: int) -> int | None:
 
 def boot_id() -> str:
     """The identity of this boot of the kernel."""
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return file.read().strip()
+    with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+        return file.read().decode().strip()
 
 
 def alive(pid: int, start: int) -> bool:

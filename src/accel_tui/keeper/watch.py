@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource  # noqa: F401 - what `os.wait4` would import at the first end, when Python may be gone
 import select
 import signal
 import time

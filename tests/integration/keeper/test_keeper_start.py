@@ -239,6 +239,29 @@ def test_the_package_may_vanish_under_a_live_keeper(make_run: MakeRun, tmp_path:
     assert (run.folder / "keeper.log").read_text() == ""
 
 
+WHAT_IS_IMPORTED_LATE = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from accel_tui.keeper import main, nursery
+before = set(sys.modules)
+run = main._Run(main.Order(json.loads(sys.argv[2])))
+run.start()
+run.finish()
+print(sorted(set(sys.modules) - before))
+"""
+
+
+def test_a_keeper_imports_nothing_after_it_is_ready(make_run: MakeRun, tmp_path: Path) -> None:
+    """Not even what Python itself would find only then, such as the codec of an encoding."""
+    (tmp_path / "locks").mkdir()
+    run = make_run(python("import time; time.sleep(60)"))
+    order = run.instruction(locks=[str(tmp_path / "locks" / "a.lock")], time_limit=0.3)
+    argv = python(WHAT_IS_IMPORTED_LATE, SOURCE, json.dumps(order))
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+    assert run.ended()["cause"] == "time-limit"
+
+
 def files_of_a_queued_run(run: KeptRun) -> Path:
     """A neighbour that waits in the queue."""
     folder = run.folder.parent / "20260101-000000-wait"
