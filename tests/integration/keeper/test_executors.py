@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -80,6 +81,14 @@ def parent(pid: int) -> int:
     return next(int(line.split()[1]) for line in status if line.startswith("PPid:"))
 
 
+def sockets_of(pid: int) -> list[str]:
+    found = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed since
+            found.append(str(link.readlink()))
+    return [target for target in found if target.startswith("socket:")]
+
+
 def test_the_nursery_is_no_part_of_a_run(make_run: MakeRun) -> None:
     """Its keepers are orphans in sessions of their own, and nothing of it stays open in them or in the runs."""
     run = make_run(python("import time; time.sleep(600)"))
@@ -92,8 +101,7 @@ def test_the_nursery_is_no_part_of_a_run(make_run: MakeRun) -> None:
         assert parent(pid) not in (nursery.pid, os.getpid())
         assert os.getsid(pid) == pid
         assert os.getsid(nursery.pid) == nursery.pid
-        links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
-        assert not [link for link in links if link.startswith("socket:")]
+        wait_for(lambda: not sockets_of(pid), what="the keeper's letting go after its answer")
         gone = signal_nursery(nursery, signal.SIGKILL)
         while nursery.usable or processes.alive(*gone):
             await asyncio.sleep(0.01)
