@@ -32,12 +32,14 @@ class Clock:
 class Stage:
     """One open screen and what it shows."""
 
-    def __init__(self, app: AccelApp, pilot: Pilot[Any], clock: Clock) -> None:
-        self.app, self.pilot, self.clock = app, pilot, clock
+    def __init__(self, app: AccelApp, pilot: Pilot[Any], clock: Clock | None = None) -> None:
+        self.app, self.pilot, self.clock = app, pilot, clock or Clock()
 
     async def settle(self) -> None:
         """Wait until everything that was told is drawn, workers included."""
         await self.app.workers.wait_for_complete()
+        while self.app.desk.pending:
+            await self.pilot.pause(0.01)
         for _ in range(3):
             await self.pilot.pause()
 

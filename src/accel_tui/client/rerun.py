@@ -1,13 +1,11 @@
-"""Running a run's job again: what was submitted, read from its folder."""
+"""Running a run's job again, planned anew."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from accel_tui.client.records import specification
 from accel_tui.client.submitter import split_environment
-from accel_tui.model.errors import NotPossibleError
 from accel_tui.protocol.messages import Submission
 from accel_tui.protocol.version import VERSION
 
@@ -15,23 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from accel_tui.model.runs import Run
-
-
-def specification(run: Run) -> dict[str, Any]:
-    """The run's `spec.json`.
-
-    Raises:
-        NotPossibleError: it is missing or damaged.
-    """
-    try:
-        spec = json.loads((Path(run.folder) / "spec.json").read_bytes())
-    except (OSError, ValueError):
-        spec = None
-    if isinstance(spec, dict) and isinstance(spec.get("job"), dict) and isinstance(spec.get("select"), str):
-        return spec
-    raise NotPossibleError(
-        "the record of this run is damaged, so it cannot be run again", remedy="run the session file itself"
-    )
 
 
 def resubmission(run: Run, environment: Mapping[str, str]) -> Submission:

@@ -56,6 +56,11 @@ class Desk:
             self._board = replace(self._board, runs=MappingProxyType({run.id: run for run in newest}))
         return self._board
 
+    @property
+    def pending(self) -> bool:
+        """Facts have arrived that nobody was shown yet."""
+        return self._waiting is not None
+
     def open(self, owner: DOMNode) -> None:
         """Give the desk the node that its signal belongs to."""
         self._signal = Signal(owner, "board")

@@ -44,7 +44,7 @@ class Entry:
 _RUNS = ("run.stop", "run.rerun")
 
 PANES: tuple[Entry, ...] = (
-    Entry(1, "Devices", "accel_tui.tui.panes.devices:DevicesPane"),
+    Entry(1, "Devices", "accel_tui.tui.panes.devices:DevicesPane", ("device.group",)),
     Entry(3, "Runs", "accel_tui.tui.panes.runs:RunsPane", _RUNS),
     Entry(0, "Start", "accel_tui.tui.panes.start:StartPane"),
 )

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
+from accel_tui.client.records import stop_requested
 from accel_tui.model.runs import Run, RunState
 from accel_tui.tui.board import Board
 from accel_tui.tui.doing import Doer
@@ -51,8 +52,17 @@ class StopDialog(ModalScreen[None], Doer):
         run = self.board.runs.get(self._run)
         if run is not None and run.state is RunState.STOPPING:
             self._asked = self.board.now
+            self.run_worker(self._look_up(run), group="asked")
         self.services.desk.watch(self, self.show)
         self.show(self.board)
+
+    async def _look_up(self, run: Run) -> None:
+        """Somebody asked before: when, and whether by force."""
+        request = await self.asked(lambda _: stop_requested(run))
+        if request is not None:
+            self._asked, forced = request
+            self._forced = self._asked if forced else None
+            self.show(self.board)
 
     @property
     def glyphs(self) -> Glyphs:

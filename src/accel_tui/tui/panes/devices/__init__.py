@@ -45,7 +45,7 @@ class DevicesPane(Pane):
         super().__init__(services)
         self._user = services.environment.get("USER") or getpass.getuser()
         self._idle = IdleWatch()
-        self._stands: dict[str, Standing] = {}
+        self._stands: tuple[Board | None, dict[str, Standing]] = (None, {})
         self._columns: tuple[Column, ...] = ()
         self._level = "usual"
         self._sort: str | None = None
@@ -66,14 +66,20 @@ class DevicesPane(Pane):
     def wanted_rows(self, board: Board) -> int:
         return len(board.devices) + _AROUND + len(self._remarks(board))
 
+    def _standings(self, board: Board) -> dict[str, Standing]:
+        """What every device of this board is doing, by key."""
+        if self._stands[0] is not board:
+            self._idle.look(board)
+            found = {
+                view.device.key: standing(view, board, self._user, self._idle.since(view.device.key, board.now))
+                for view in board.devices
+            }
+            self._stands = (board, found)
+        return self._stands[1]
+
     # Showing
 
     def show(self, board: Board) -> None:
-        self._idle.look(board)
-        self._stands = {
-            view.device.key: standing(view, board, self._user, self._idle.since(view.device.key, board.now))
-            for view in board.devices
-        }
         self._show_table(board)
         self._show_advice(board)
         self._show_border(board)
@@ -89,7 +95,7 @@ class DevicesPane(Pane):
         views = self._ordered(board)
         shown = [
             rows.row(
-                view, self._stands[view.device.key], board, self._columns, look, history=self._history(view, board)
+                view, self._standings(board)[view.device.key], board, self._columns, look, history=self._history(view, board)
             )
             for view in views
         ]
@@ -130,7 +136,7 @@ class DevicesPane(Pane):
         if self.has_class("-tab"):
             lines = self._below_table(board)
         else:
-            found = groups.advice(board, self._stands, self.glyphs)
+            found = groups.advice(board, self._standings(board), self.glyphs)
             room = max(1, self.size.height - 3 - len(board.devices))
             remarks = self._remarks(board)
             lines = [*([()] if room > len(found) + len(remarks) else []), *found, *remarks]
@@ -149,7 +155,7 @@ class DevicesPane(Pane):
                     (Piece(f"{self.services.key('item.open')} ", "accent"), Piece("details", "muted")),
                 )
             ]
-        return [rule, *about, *groups.advice(board, self._stands, self.glyphs), *self._remarks(board)]
+        return [rule, *about, *groups.advice(board, self._standings(board), self.glyphs), *self._remarks(board)]
 
     def _remarks(self, board: Board) -> list[Cell]:
         """What keeps the picture from being whole, at most two lines."""
@@ -170,7 +176,7 @@ class DevicesPane(Pane):
             self.tell((Piece(words, "warn"),), (Piece("picking needs the supervisor", "muted"),))
             return
         picked = len(board.picked())
-        about = [Piece(groups.summary(board, self._stands) if board.devices else "")]
+        about = [Piece(groups.summary(board, self._standings(board)) if board.devices else "")]
         if picked:
             about.append(Piece(f"   {picked} picked", "accent"))
         by = {None: "by module ID" if self._by_module(board) else "in order", "number": "in order"}
@@ -202,7 +208,7 @@ class DevicesPane(Pane):
         if message.toggle and message.keys[0] in picks:
             picks.discard(message.keys[0])
         else:
-            refused = [key for key in message.keys if not self._stands[key].free]
+            refused = [key for key in message.keys if not self._standings(self.board)[key].free]
             picks |= set(message.keys) - set(refused)
             if len(refused) == len(message.keys):
                 self._refuse(refused[0])
@@ -212,13 +218,13 @@ class DevicesPane(Pane):
         view = self.board.device(key)
         if view is not None:
             name = selector([view.device]) or view.device.key
-            self.services.desk.say(f"{name} cannot be picked: {self._stands[key].reason}")
+            self.services.desk.say(f"{name} cannot be picked: {self._standings(self.board)[key].reason}")
 
     def on_grid_cleared(self) -> None:
         self.services.desk.pick(())
 
     def do_device_group(self) -> None:
-        group = groups.next_group(self.board, self._stands)
+        group = groups.next_group(self.board, self._standings(self.board))
         if group is None:
             self.services.desk.say("no card is free: a job that asks for auto waits in the queue")
             return
@@ -243,13 +249,13 @@ class DevicesPane(Pane):
     def on_grid_opened(self) -> None:
         view = self._here(self.board)
         if view is not None:
-            lines = details.sheet(view, self._stands[view.device.key], self.board, self.glyphs)
+            lines = details.sheet(view, self._standings(self.board)[view.device.key], self.board, self.glyphs)
             self.app.push_screen(Sheet(self._title(view), lines, indent=20))
 
     def do_item_explain(self) -> None:
         view = self._here(self.board)
         if view is not None:
-            lines = details.explained(view, self._stands[view.device.key], self.board, self.glyphs)
+            lines = details.explained(view, self._standings(self.board)[view.device.key], self.board, self.glyphs)
             self.app.push_screen(Sheet(self._title(view), lines, indent=20))
 
     def do_device_holders(self) -> None:
@@ -284,7 +290,7 @@ class DevicesPane(Pane):
         self._sort = None if column == "number" else column
         board = self.board
         ordered = sorted(
-            board.devices, key=lambda view: rows.sort_key(view, self._stands[view.device.key], column or "number")
+            board.devices, key=lambda view: rows.sort_key(view, self._standings(board)[view.device.key], column or "number")
         )
         self._order = [] if self._sort is None else [view.device.key for view in ordered]
         self.grid.mark_sorted(column, descending=column not in ("number", "holder"))

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.widgets import Input
 
 from accel_tui.client.connection import Client
 from accel_tui.model.devices import Device
@@ -21,6 +20,7 @@ from accel_tui.tui.screens.confirm import Confirm
 from accel_tui.tui.screens.stop import StopDialog
 from accel_tui.tui.services import Services
 from accel_tui.tui.widgets.columns import Column
+from accel_tui.tui.widgets.field import Field
 from accel_tui.tui.widgets.grid import Grid
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 from accel_tui.tui.widgets.pieces import Cell, Piece
@@ -41,8 +41,8 @@ class RunsPane(Pane):
 
     DEFAULT_CSS = """
     RunsPane Grid { height: 1fr; }
-    RunsPane Input { display: none; height: 1; border: none; padding: 0; background: $raised; color: $text; }
-    RunsPane.-filtering Input { display: block; }
+    RunsPane Field { display: none; }
+    RunsPane.-filtering Field { display: block; }
     """
 
     def __init__(self, services: Services) -> None:
@@ -53,7 +53,7 @@ class RunsPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield Grid(rows.columns(70), marks=False, id="runs")
-        yield Input(placeholder="words of name, state, kind, device or id", compact=True, id="filter")
+        yield Field(placeholder="words of name, state, kind, device or id", id="filter")
 
     @property
     def grid(self) -> Grid:
@@ -179,7 +179,7 @@ class RunsPane(Pane):
 
     async def _edit(self, run: Run) -> None:
         def read(_: Client) -> dict[str, Any]:
-            from accel_tui.client.rerun import specification
+            from accel_tui.client.records import specification
 
             return specification(run)
 
@@ -232,26 +232,26 @@ class RunsPane(Pane):
 
     def do_find_open(self) -> None:
         self.add_class("-filtering")
-        self.query_one(Input).focus()
+        self.query_one(Field).focus()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: Field.Changed) -> None:
         event.stop()
         self._filter = event.value.strip()
         self.show(self.board)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, event: Field.Submitted) -> None:
         event.stop()
         self.grid.focus()
 
     def on_key(self, event: events.Key) -> None:
-        if event.key == "escape" and self.query_one(Input).has_focus:
+        if event.key == "escape" and self.query_one(Field).has_focus:
             event.stop()
             self.back()
 
     def back(self) -> bool:
         if not self.has_class("-filtering"):
             return False
-        self.query_one(Input).value = ""
+        self.query_one(Field).value = ""
         self.remove_class("-filtering")
         self.grid.focus()
         return True
