@@ -14,6 +14,7 @@ import subprocess
 import sys
 import termios
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -56,6 +57,14 @@ class LiveTerminal:
     def seen(self, text: str, *, seconds: float = 30.0) -> None:
         """Wait until `text` was written, in one piece."""
         wait_for(lambda: text.encode() in self.output, seconds=seconds, what=f"{text!r} on the terminal")
+
+    def quiet(self, since: int, seconds: float = 0.12) -> None:
+        """Wait until something was written after `since` and nothing more for a moment, or nothing at all is."""
+        last, changed = since, time.monotonic()
+        while time.monotonic() - changed < seconds:
+            if len(self.output) != last:
+                last, changed = len(self.output), time.monotonic()
+            time.sleep(0.01)  # a poll interval: what is waited for is silence
 
     def stop_reading(self) -> None:
         """Leave what it writes unread, as a stalled link does."""

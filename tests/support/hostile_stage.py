@@ -1,0 +1,70 @@
+"""The screen with hostile text wherever foreign text can stand; run by itself on a terminal."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from accel_tui.config.settings import load_settings
+from accel_tui.model.devices import Holder, Problem, Reading, ReadingStatus, ReservedBy
+from accel_tui.model.runs import Diagnosis, RunResult, RunState
+from accel_tui.tui.app import AccelApp, Options
+from support.fake_client import FakeSupervisor
+from support.hostile import PAYLOADS
+from support.scene import ZONE, cpu_view, gaudi_views, inventory, run
+from support.screening import COLOURS, Clock
+
+MARKUP = "[@click=app.quit]x[/]"
+TEXTS = [payload if isinstance(payload, str) else payload.decode("latin-1") for payload, _ in PAYLOADS.values()]
+
+
+def supervisor() -> FakeSupervisor:
+    """Every card, run, problem and notice carries a payload of its own, and all of them the markup."""
+    cards = gaudi_views()
+    views = []
+    for number, view in enumerate(cards):
+        text = f"{MARKUP}{TEXTS[number]}"
+        device = replace(
+            view.device, name=text, serial=text, uuid=text, driver_version=text,
+            details={text: text, "status_text": text},
+        )  # fmt: skip
+        readings = dict(view.readings)
+        if number == 1:
+            readings["power_watts"] = Reading(ReadingStatus.DENIED, reason=text)
+        if number == 2:
+            readings["throttle_reasons"] = Reading(ReadingStatus.OK, value=text, source=text)
+        claim = ReservedBy(text, text, text) if number == 3 else None
+        views.append(
+            replace(view, device=device, readings=readings, holders=(Holder(7, text, text),), reserved_by=claim)
+        )
+    problems = tuple(Problem(None, text, text, text) for text in TEXTS[8:12])
+    runs = []
+    for number, text in enumerate(TEXTS):
+        told = Diagnosis("x", text, text)
+        state = RunState.QUEUED if number % 3 == 0 else RunState.FINISHED
+        made = run(
+            f"20261130-0929{number:02d}-aaaa", f"{MARKUP}{text}", state, kind=text,
+            result=None if state is RunState.QUEUED else RunResult.FAILED, diagnosis=told, waiting_for=text,
+            devices=(text,), notes=(text,),
+        )  # fmt: skip
+        runs.append(replace(made, folder=f"/{text}", held=text if number % 2 else None))
+    found = inventory(*views, cpu_view(), host=f"{MARKUP}{TEXTS[0]}", problems=problems)
+    return FakeSupervisor(found, tuple(runs))
+
+
+def main() -> None:
+    folder = Path(tempfile.mkdtemp())
+    settings = load_settings({"config_dir": str(folder)}, {})
+    faked = supervisor()
+    app = AccelApp(faked.client, settings, COLOURS, str(folder), Options(), clock=Clock(), zone=ZONE)
+    for text in TEXTS:
+        faked.tell("notice", {"message": f"{MARKUP}{text}"})
+    app.run()
+    if app.failure is not None:
+        raise app.failure
+    folder.rmdir()
+
+
+if __name__ == "__main__":
+    main()
