@@ -26,12 +26,17 @@ def plan_of(folder: Path, *, processes: int = 1, devices: tuple[str, ...] = ("cp
     )
 
 
+def spec_of(identifier: str, **fields: Any) -> dict[str, Any]:
+    """A specification of that run."""
+    return {"id": identifier, "name": "job", "kind": "command", "created": CREATED, "job": {}, **fields}
+
+
 def make_run(
     folders: RunFolders, *, kind: str = "command", processes: int = 1, worker: bytes | None = None, **spec: Any
 ) -> str:
     """A queued run; `spec` gives further fields of `spec.json`."""
     identifier = str(spec.pop("id", None) or folders.new_id())
-    document = {"id": identifier, "name": "job", "kind": kind, "created": CREATED, "job": {}, **spec}
+    document = spec_of(identifier, kind=kind, **spec)
     plan = plan_of(folders.path(identifier), processes=processes)
     return folders.create(document, {"base": {}, "secret_names": []}, plan, worker)
 

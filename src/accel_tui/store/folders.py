@@ -7,12 +7,12 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.keeper.files import encode, overwrite, reserve, sync_directory, sync_file, write_json
+from accel_tui.keeper.files import encode, overwrite, reserve, sync_all, sync_directory, sync_file, write_json
 from accel_tui.keeper.processes import boot_id
 from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.plans import Plan
@@ -24,7 +24,7 @@ from accel_tui.store.identifiers import is_id, new_id
 from accel_tui.store.reading import last_change, read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _TEMPORARY = re.compile(r"\.(?:new|removed)-")
 
@@ -116,6 +116,7 @@ class RunFolders:
         *,
         position: float | None = None,
         held: str | None = None,
+        script: str | None = None,
     ) -> str:
         """Put a queued run on the disk: the whole folder, synced, or nothing; the id is that of `spec`.
 
@@ -123,6 +124,7 @@ class RunFolders:
             worker: The worker archive, for kinds that use it.
             position: Its place in the queue, smaller is earlier; the time in seconds by default.
             held: The reason, for a run that is held from the start.
+            script: `run.sh`, where it is known already what will run.
 
         Raises:
             FileExistsError: a run has this id.
@@ -142,6 +144,8 @@ class RunFolders:
         }
         if worker is not None:
             files["worker.pyz"] = worker
+        if script is not None:
+            files["run.sh"] = script.encode("utf-8", "surrogateescape")
         try:
             _fill(temporary, files)
             temporary.rename(target)
@@ -178,22 +182,28 @@ class RunFolders:
         write_json(self.path(identifier) / "state.json", document)
         return document
 
-    def write_start(self, identifier: str, environment: Mapping[str, Any], plan: Plan, script: str) -> None:
-        """What is written when a run leaves the queue: environment, plan, script, state `preparing`.
+    def write_start(
+        self, identifier: str, environment: Mapping[str, Any], plan: Plan, script: Callable[[], str]
+    ) -> bool:
+        """What is written when a run leaves the queue: state `preparing`, and what changed since the submit.
 
         Nobody has to wait for the disk: the keeper rewrites the state at once and durably, the rest is durable after
         `sync_start`. What a host loses that crashes in between is a run that was lost anyway.
+
+        Returns:
+            Whether anything but the state changed, so that `sync_start` has something to do.
         """
         state = self._changed_state(identifier, {"state": RunState.PREPARING, "held": None})
-        documents = {
-            "environment.json": {"schema": SCHEMA, **environment},
-            "plan.json": plan.to_json(),
-            "state.json": state,
-        }
         folder = self.path(identifier)
-        self.write_script(identifier, script)
-        for name, document in documents.items():
-            write_json(folder / name, document, sync=False)
+        documents = {"environment.json": {"schema": SCHEMA, **environment}, "plan.json": plan.to_json()}
+        changed = not all(_same(folder / name, document) for name, document in documents.items())
+        if changed or not (folder / "run.sh").exists():
+            changed = True
+            self.write_script(identifier, script())
+            for name, document in documents.items():
+                write_json(folder / name, document, sync=False)
+        write_json(folder / "state.json", state, sync=False)
+        return changed
 
     def request_stop(
         self, identifier: str, now: bool = False, by: str = "user", cause: Cause = Cause.STOPPED_BY_USER
@@ -268,9 +278,10 @@ class RunFolders:
 
     def _existing(self, identifier: str) -> Path:
         folder = self.path(identifier)
-        if folder.is_symlink() or not folder.is_dir():
-            raise RunNotFoundError(f"there is no run {identifier}", remedy="see: accel-tui runs --all")
-        return folder
+        with contextlib.suppress(OSError):
+            if stat.S_ISDIR(os.lstat(folder).st_mode):
+                return folder
+        raise RunNotFoundError(f"there is no run {identifier}", remedy="see: accel-tui runs --all")
 
     def _document(self, identifier: str, name: str) -> dict[str, Any]:
         try:
@@ -304,6 +315,21 @@ class RunFolders:
         return self.read_run(identifier)
 
 
+def _same(path: Path, document: Mapping[str, Any]) -> bool:
+    """Whether the file says this already; how long the checks took does not count."""
+    try:
+        return encode(_timeless(read_document(path))) == encode(_timeless(document))
+    except (FileNotFoundError, DamagedError):
+        return False
+
+
+def _timeless(document: Mapping[str, Any]) -> dict[str, Any]:
+    checks = document.get("checks")
+    if not isinstance(checks, list):
+        return dict(document)
+    return {**document, "checks": [{**check, "seconds": 0} for check in checks if isinstance(check, dict)]}
+
+
 def _is_own_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False)
 
@@ -324,14 +350,13 @@ def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
     with contextlib.ExitStack() as opened:
         descriptors = [opened.enter_context(_directory(folder))]
         for name, data in files.items():
-            descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            mode = 0o700 if name == "run.sh" else 0o600
+            descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
             file = opened.enter_context(os.fdopen(descriptor, "wb"))
             file.write(data)
             file.flush()
             descriptors.append(descriptor)
-        # All at once: the disk then makes one commit of them, which took a seventh of the time of one after the other.
-        with ThreadPoolExecutor(len(descriptors)) as pool:
-            list(pool.map(os.fsync, descriptors))
+        sync_all(descriptors)
 
 
 @contextlib.contextmanager

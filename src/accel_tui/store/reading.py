@@ -50,6 +50,11 @@ def read_run(folder: Path) -> Run:
     return replace(run, notes=tuple(str(note) for note in notes if note))
 
 
+def queued_run(folder: Path, spec: dict[str, Any], devices: tuple[str, ...], held: str | None) -> Run:
+    """The run of a folder that was made this moment from `spec`: what `read_run` would say of it."""
+    return replace(_base(folder, spec, {}), devices=devices, held=held)
+
+
 def _spec(folder: Path) -> tuple[dict[str, Any] | None, DamagedError | None]:
     try:
         spec = _required_file(folder / "spec.json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import logging
 import socket
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.executors.local import KeeperError
 from accel_tui.jobs import checks as job_checks
-from accel_tui.jobs import planning, selectors, shell
+from accel_tui.jobs import planning, selectors
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
 from accel_tui.model.errors import AccelError
@@ -20,7 +21,7 @@ from accel_tui.model.runs import Cause, RunState
 from accel_tui.protocol.paths import LOCK_NAME
 from accel_tui.supervisor import wants
 from accel_tui.supervisor.replies import write_report
-from accel_tui.supervisor.submitter import Where, refusal, unanswered
+from accel_tui.supervisor.submitter import Where, refusal, start_script, unanswered
 
 if TYPE_CHECKING:
     from accel_tui.jobs.spec import Job
@@ -43,6 +44,8 @@ class _Ready:
     plan: Plan
     locks: list[str]
     secret_arguments: dict[int, str]
+    changed: bool
+    """Whether it is written down otherwise than at the submit."""
 
 
 class _WaitsError(Exception):
@@ -91,7 +94,7 @@ class Starter:
             inventory = service.sampler.snapshot()
             ready = await asyncio.to_thread(self._prepare, entry, inventory)
             answer = await service.keepers.start(self._instruction(entry, ready))
-            await self._answered(entry, answer)
+            await self._answered(entry, ready, answer)
         except _WaitsError as error:
             await self._back(entry, str(error))
         except _AskedError as error:
@@ -120,9 +123,9 @@ class Starter:
         self._judge(entry, plan)
         locks = self._service.reservations.paths(entry.cards)
         run = planning.environment_for(plan, base, {})
-        script = shell.script(plan, base, entry.secret_names, folder=f"{plan.folder}/by-hand", complete=True)
-        folders.write_start(entry.id, {**environment, "run": run}, plan, script)
-        return _Ready(job, plan, locks, planning.secret_arguments(plan, entry.secret_arguments))
+        script = functools.partial(start_script, plan, base, entry.secret_names)
+        changed = folders.write_start(entry.id, {**environment, "run": run}, plan, script)
+        return _Ready(job, plan, locks, planning.secret_arguments(plan, entry.secret_arguments), changed)
 
     def _plan(self, entry: Entry, job: Job, base: dict[str, str], inventory: Inventory, port: int | None) -> Plan:
         select = str(entry.spec["select"])
@@ -168,9 +171,11 @@ class Starter:
             "worker": ready.job.worker,
         }
 
-    async def _answered(self, entry: Entry, answer: dict[str, Any]) -> None:
+    async def _answered(self, entry: Entry, ready: _Ready, answer: dict[str, Any]) -> None:
         if answer.get("started") is True:
-            await self._service.watch.started(entry, answer)
+            self._service.watch.started(entry, ready.plan.devices, answer)
+            if not ready.changed:
+                return
             with contextlib.suppress(OSError, AccelError):  # a full disk, or a run that is over and removed already
                 await asyncio.to_thread(self._service.folders.sync_start, entry.id)
             return

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from accel_tui.jobs import checks as job_checks
-from accel_tui.jobs import planning
+from accel_tui.jobs import planning, shell
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
 from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, StateFolderError
 from accel_tui.model.plans import CheckLevel
 from accel_tui.model.secrets import is_secret
 from accel_tui.model.times import time_text
+from accel_tui.store.reading import queued_run
 from accel_tui.supervisor import wants
 from accel_tui.supervisor.book import Entry
 
@@ -122,8 +123,13 @@ class Submitter:
     ) -> Run:
         folders = self._service.folders
         worker = self._service.worker_archive() if prepared.job.worker else None
-        folders.create(spec, environment, prepared.plan, worker, position=position, held=held)
-        return folders.read_run(prepared.id)
+        plan, script = prepared.plan, None
+        if plan.waiting_for is None and not planning.needs_port(prepared.job):
+            # Most often nothing changes until the start, which then finds all of it on the disk.
+            environment = {**environment, "run": planning.environment_for(plan, prepared.base, {})}
+            script = start_script(plan, prepared.base, environment["secret_names"])
+        folders.create(spec, environment, plan, worker, position=position, held=held, script=script)
+        return queued_run(folders.path(prepared.id), spec, plan.devices, held)
 
     def _prepare(self, submission: Submission, inventory: Inventory, examine: bool) -> Prepared:
         base, secrets = self._environment(submission)
@@ -205,6 +211,11 @@ class Submitter:
         except LockFolderError as error:
             remedy = "set ACCEL_TUI_LOCK_DIR to a folder that you and the other users of this host share"
             raise StateFolderError(str(error), remedy=remedy) from None
+
+
+def start_script(plan: Plan, base: Mapping[str, str], secret_names: Sequence[str]) -> str:
+    """`run.sh`: the same command without accel-tui, in a folder of its own."""
+    return shell.script(plan, base, secret_names, folder=f"{plan.folder}/by-hand", complete=True)
 
 
 def _after(text: str) -> tuple[str, str]:

@@ -44,19 +44,20 @@ class Watch:
         keeper = self._keepers.get(identifier)
         return keeper if keeper is not None and processes.alive(*keeper) else None
 
-    async def started(self, entry: Entry, answer: dict[str, Any]) -> None:
+    def started(self, entry: Entry, devices: tuple[str, ...], answer: dict[str, Any]) -> None:
         """A keeper has taken the run."""
-        plan = await asyncio.to_thread(self._service.folders.plan, entry.id)
-        run = dataclasses.replace(entry.run, started=answer.get("started_at"), devices=plan.devices)
+        run = dataclasses.replace(entry.run, started=answer.get("started_at"), devices=devices)
         if not entry.job["launch"]["retries"]:
             entry.secrets, entry.secret_arguments = {}, ()
         self._service.book.update(entry, run, state=RunState.RUNNING)
-        await self.follow(entry)
+        self._follow(entry, _pair(answer.get("keeper")))
 
     async def follow(self, entry: Entry) -> None:
         """Watch a run that has been started, by this supervisor or by one before it."""
         state = await asyncio.to_thread(self._service.folders.state, entry.id)
-        keeper = _pair(state.get("keeper"))
+        self._follow(entry, _pair(state.get("keeper")))
+
+    def _follow(self, entry: Entry, keeper: tuple[int, int] | None) -> None:
         if keeper is not None:
             self._keepers[entry.id] = keeper
         if keeper is None or not self._on_end(entry, keeper):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from accel_tui.model.errors import NotPossibleError, RunNotFoundError
+from accel_tui.model.plans import Check, CheckLevel
 from accel_tui.model.runs import Cause, RunResult, RunState
 from accel_tui.store.folders import RunFolders
 from accel_tui.store.identifiers import created_seconds, is_id, new_id
-from support.runs import CREATED, begin, end, make_run, plan_of
+from accel_tui.store.reading import queued_run
+from support.runs import CREATED, begin, end, make_run, plan_of, spec_of
 
 
 @pytest.fixture
@@ -112,7 +115,7 @@ def test_state_keeps_unknown_fields_and_refuses_illegal_moves(folders: RunFolder
 def test_leaving_the_queue_is_written_at_once(folders: RunFolders) -> None:
     identifier = make_run(folders)
     plan = plan_of(folders.path(identifier), processes=2)
-    folders.write_start(identifier, {"base": {"A": "1"}, "run": {"B": "2"}}, plan, "#!/bin/bash\n")
+    assert folders.write_start(identifier, {"base": {"A": "1"}, "run": {"B": "2"}}, plan, lambda: "#!/bin/bash\n")
     run = folders.read_run(identifier)
     assert (run.state, run.held) == (RunState.PREPARING, None)
     assert folders.environment(identifier)["run"] == {"B": "2"}
@@ -120,7 +123,35 @@ def test_leaving_the_queue_is_written_at_once(folders: RunFolders) -> None:
     assert (folders.path(identifier) / "run.sh").exists()
     folders.write_state(identifier, state="starting")
     with pytest.raises(NotPossibleError, match="cannot become preparing"):
-        folders.write_start(identifier, {}, plan, "")
+        folders.write_start(identifier, {}, plan, str)
+
+
+def test_what_did_not_change_since_the_submit_is_not_written_again(folders: RunFolders) -> None:
+    identifier = folders.new_id()
+    slow, quick = (Check("cwd", CheckLevel.PASS, "it is here", seconds=seconds) for seconds in (0.5, 0.1))
+    plan = dataclasses.replace(plan_of(folders.path(identifier)), checks=(slow,))
+    environment = {"base": {"A": "1"}, "secret_names": [], "run": {"A": "1"}}
+    folders.create(spec_of(identifier), environment, plan, script="#!/bin/bash\n")
+    script = folders.path(identifier) / "run.sh"
+    assert stat.S_IMODE(script.stat().st_mode) == 0o700
+    before = {path.name: path.stat().st_ino for path in folders.path(identifier).iterdir()}
+    same = dataclasses.replace(plan, checks=(quick,))
+    assert not folders.write_start(identifier, environment, same, lambda: "#!/bin/bash\nfalse\n")
+    after = {path.name: path.stat().st_ino for path in folders.path(identifier).iterdir()}
+    assert {name for name in before if before[name] != after[name]} == {"state.json"}
+    assert folders.read_run(identifier).state is RunState.PREPARING
+    folders.write_state(identifier, state="queued")
+    assert folders.write_start(identifier, {**environment, "run": {"A": "2"}}, same, lambda: "#!/bin/bash\nfalse\n")
+    assert script.read_text() == "#!/bin/bash\nfalse\n"
+    assert folders.environment(identifier)["run"] == {"A": "2"}
+
+
+def test_a_run_is_told_as_its_folder_tells_it(folders: RunFolders) -> None:
+    identifier = folders.new_id()
+    spec, plan = spec_of(identifier), plan_of(folders.path(identifier))
+    folders.create(spec, {"base": {}, "secret_names": []}, plan, held="needs HF_TOKEN")
+    told = queued_run(folders.path(identifier), spec, plan.devices, "needs HF_TOKEN")
+    assert told == folders.read_run(identifier)
 
 
 def test_stop_is_asked_once_and_may_only_become_more_urgent(folders: RunFolders) -> None:

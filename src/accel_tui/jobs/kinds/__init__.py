@@ -5,6 +5,7 @@ A kind is a module here that is named like the kind and holds `JOB`, a subclass 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from typing import TYPE_CHECKING
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from accel_tui.jobs.spec import Job
 
 
-def names() -> list[str]:
+@functools.cache
+def names() -> tuple[str, ...]:
     """All kinds, in alphabetical order; nothing is imported."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
 
 
+@functools.cache
 def declaration(kind: str) -> type[Job] | None:
     """The declared fields of a kind; None when there is no such kind."""
     if kind not in names():
