@@ -129,6 +129,26 @@ class Needle:
         return None
 
 
+class Both:
+    """Finds what one finder finds in the lines that another one finds."""
+
+    def __init__(self, within: Finder, finder: Finder) -> None:
+        self._within, self._finder = within, finder
+
+    def hits(self, block: bytes) -> Iterator[tuple[int, int]]:
+        """As `Finder` says."""
+        lines = (block.rfind(b"\n", 0, begin) + 1 for begin, _ in self._within.hits(block))
+        line = next(lines, None)
+        for begin, end in self._finder.hits(block):
+            start = block.rfind(b"\n", 0, begin) + 1
+            while line is not None and line < start:
+                line = next(lines, None)
+            if line is None:
+                return
+            if line == start:
+                yield begin, end
+
+
 def forward(source: ByteSource, finder: Finder, after: int, end: int, *, chunk: int = CHUNK) -> Iterator[Hit | None]:
     """Hits that begin behind the byte `after`, in order, up to the byte `end`.
 

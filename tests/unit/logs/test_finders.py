@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accel_tui.logs.ranks import OfRank, of_rank, ranks_in, split_rank
-from accel_tui.logs.search import Finder
+from accel_tui.logs.search import Both, Finder, Needle
 from accel_tui.logs.severity import Problems, severity_of
 from accel_tui.logs.times import Times
 
@@ -74,3 +74,10 @@ def test_the_time_of_a_place_while_times_are_written(tmp_path: Path) -> None:
     path.write_text("200 5\n")
     times.look()
     assert (times.last, times.moment_of(3)) == (200.0, 200.0)
+
+
+@settings(max_examples=200)
+@given(LINES, st.sampled_from(["a", "e", "rank1", "i"]), st.integers(0, 2))
+def test_hits_within_other_lines(lines: list[str], text: str, rank: int) -> None:
+    found = lines_of("\n".join(lines), Both(OfRank(rank), Needle(text)))
+    assert found == [line for line in lines if of_rank(line, rank) is not None and text in line.lower()]

@@ -46,6 +46,7 @@ _RUNS = ("run.stop", "run.rerun")
 PANES: tuple[Entry, ...] = (
     Entry(1, "Devices", "accel_tui.tui.panes.devices:DevicesPane", ("device.group",)),
     Entry(3, "Runs", "accel_tui.tui.panes.runs:RunsPane", _RUNS),
+    Entry(5, "Log", "accel_tui.tui.panes.log:LogPane"),
     Entry(0, "Start", "accel_tui.tui.panes.start:StartPane"),
 )
 """Every pane, one line each."""

@@ -230,6 +230,11 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         lines = self._lines_now()
         return (lines[0].offset, lines[-1].end) if lines else (0, 0)
 
+    def line_here(self) -> Line | None:
+        """The current line where it is visible, else the last visible one."""
+        lines = self._lines_now()
+        return next((line for line in lines if self._is_current(line)), lines[-1] if lines else None)
+
     @property
     def current(self) -> int | None:
         """A byte of the line that is marked as the current one."""

@@ -1,0 +1,339 @@
+"""The Log pane: what the selected run says, from its file, at any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+
+from accel_tui.logs.ranks import OfRank, ranks_in, split_rank
+from accel_tui.logs.search import Both, Finder
+from accel_tui.logs.severity import Problems
+from accel_tui.logs.source import FileSource
+from accel_tui.logs.times import Times
+from accel_tui.model.runs import Run, RunState
+from accel_tui.text import sanitise
+from accel_tui.tui.board import Board
+from accel_tui.tui.glyphs import Glyphs
+from accel_tui.tui.panes import Pane
+from accel_tui.tui.panes.log import words
+from accel_tui.tui.panes.log.dress import Columns, dressed
+from accel_tui.tui.panes.log.finding import FindLine, Search, seek
+from accel_tui.tui.screens.sheet import Sheet
+from accel_tui.tui.services import Services
+from accel_tui.tui.widgets.lines import Lines
+from accel_tui.tui.widgets.logview import Dressed, LogLine, LogView, Status
+from accel_tui.tui.widgets.painted import ASCII_CLASS
+from accel_tui.tui.widgets.pieces import Cell, Piece, Rule
+
+_SAMPLE = 128 * 1024
+"""Bytes at both ends in which ranks are looked for when a log is opened."""
+_FRESH_SECONDS = 3.0
+"""So long after the last entry of times a line that is not in it yet has just arrived."""
+_LEAST_ROWS = 7
+"""Below this height nothing but the text is shown."""
+
+
+class LogPane(Pane):
+    """The log of the selected run: follows, scrolls, searches, goes from trouble to trouble, shows one rank."""
+
+    number = 5
+    label = "Log"
+    KEYS = (
+        *("find.open", "find.next", "find.previous", "find.regex", "event.next", "event.previous"),
+        *("part.next", "part.previous", "log.follow", "log.only_matches", "item.open", "item.copy", "item.clear"),
+    )
+    FOOT = ("find.open", "event.next", "part.next", "log.follow", "find.next", "log.only_matches", "item.copy")
+    WORDS: ClassVar[dict[str, str]] = {"part.next": "rank", "item.open": "whole line", "item.copy": "copy line"}
+
+    DEFAULT_CSS = """
+    LogPane #card, LogPane #cut { height: auto; display: none; }
+    LogPane #progress { height: auto; }
+    LogPane.-card #card, LogPane.-cut #cut { display: block; }
+    """
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self._run: str | None = None
+        self._source: FileSource | None = None
+        self._times: Times | None = None
+        self._ranks: frozenset[int] = frozenset()
+        self._rank: int | None = None
+        self._only_hits = False
+        self._columns = Columns()
+        self._hidden_cards: set[str] = set()
+        self._cut: tuple[int, float] = (0, 0.0)
+
+    def compose(self) -> ComposeResult:
+        keys = tuple(
+            piece
+            for verb, word in (("find.next", "next"), ("find.previous", "previous"), ("log.only_matches", "only hits"))
+            for piece in (Piece(f"   {self.services.key(verb)} ", "accent"), Piece(word, "muted"))
+        )
+        yield Lines(id="card")
+        yield Lines([()], id="cut")
+        yield LogView(dress=self._dress, id="text")
+        yield Lines(id="progress")
+        yield FindLine(keys)
+
+    def on_mount(self) -> None:
+        self._search = Search(self.view, self.find)
+        super().on_mount()
+
+    @property
+    def view(self) -> LogView:
+        return self.query_one(LogView)
+
+    @property
+    def find(self) -> FindLine:
+        return self.query_one(FindLine)
+
+    @property
+    def glyphs(self) -> Glyphs:
+        return Glyphs(self.app.has_class(ASCII_CLASS))
+
+    def take_focus(self) -> None:
+        self.view.focus()
+
+    # Showing
+
+    def show(self, board: Board) -> None:
+        run = board.run
+        if (None if run is None else run.id) != self._run:
+            self._open(run)
+        if self._times is not None:
+            self._times.look()
+        self.view.say_when_empty(self.empty(*words.nothing(board, run)))
+        self._arrange_columns()
+        self._show_around(board, run)
+        self._show_border(board, run)
+
+    def on_resize(self) -> None:
+        self.show(self.board)
+
+    def _open(self, run: Run | None) -> None:
+        """Show another run's log, from its end on."""
+        if self._source is not None:
+            self._source.close()
+        self._run = None if run is None else run.id
+        folder = None if run is None else Path(run.folder)
+        self._source = None if folder is None else FileSource(folder / "log")
+        self._times = None if folder is None else Times(folder / "log.times")
+        self._rank, self._only_hits, self._cut = None, False, (0, 0.0)
+        self._ranks = frozenset() if self._source is None else _ranks_at_ends(self._source)
+        if self.find.is_open:
+            self.find.close()
+        self._columns = Columns()
+        self.view.open(self._source)
+
+    def _arrange_columns(self) -> None:
+        timed = self._times is not None and self._times.last is not None
+        total = self.view.status.total
+        columns = Columns.fitting(self.view.size.width, total, self._ranks, timed=timed and not self.strip)
+        if columns != self._columns:
+            self._columns = columns
+            self.view.redress()
+
+    def _dress(self, line: LogLine) -> Dressed:
+        rank = split_rank(line.text)[0]
+        if rank is not None and rank not in self._ranks:
+            self._ranks |= {rank}
+            self.call_next(self._arrange_columns)
+        return dressed(line, self._columns, self._arrived, self.glyphs, self.services.zone)
+
+    def _arrived(self, offset: int) -> float | None:
+        times = self._times
+        if times is None or times.last is None:
+            return None
+        known = times.moment_of(offset)
+        if known is not None:
+            return known
+        now = self.services.clock()
+        return now if now - times.last <= _FRESH_SECONDS else None
+
+    def _show_around(self, board: Board, run: Run | None) -> None:
+        """The card above, and below how far the run is."""
+        roomy = not self.strip and self.size.height >= _LEAST_ROWS
+        card = []
+        if run is not None and roomy and run.id not in self._hidden_cards:
+            card = words.card(run, board, self.services.key("item.clear"), self.glyphs)
+        self.set_class(bool(card), "-card")
+        self.query_one("#card", Lines).show(card)
+        line = words.progress(run, self.view.size.width, self.glyphs) if roomy else None
+        over = run is not None and run.state is RunState.FINISHED
+        rule = Rule("progress when it ended" if over else "")
+        self.query_one("#progress", Lines).show([] if line is None else [rule, line])
+
+    def _show_border(self, board: Board, run: Run | None) -> None:
+        status = self.view.status
+        about = words.title(run, status, self._ranks, self._rank, only_hits=self._only_hits)
+        facts: list[Piece] = []
+        if run is not None and status.total:
+            facts.append(Piece(words.length(status), "muted"))
+            keys = [("find.open", "find"), ("event.next", "next problem")]
+            if not status.following:
+                keys = [("log.follow", "follow"), *keys]
+            for verb, word in keys:
+                facts += [Piece(f"   {self.services.key(verb)} ", "accent"), Piece(word, "muted")]
+        self.tell(about, tuple(facts))
+
+    def on_log_view_changed(self, message: LogView.Changed) -> None:
+        message.stop()
+        self._mark_cut(message.status)
+        self._arrange_columns()
+        self._search.count()
+        self._show_border(self.board, self.board.run)
+
+    def _mark_cut(self, status: Status) -> None:
+        """Remember when the file was cut or replaced, and say so until another log is opened."""
+        if status.replaced != self._cut[0]:
+            self._cut = (status.replaced, self.services.clock())
+        self.set_class(bool(self._cut[0]) and not self.strip, "-cut")
+        if self._cut[0]:
+            line = words.replaced(*self._cut, self.board.now, self.services.zone, self.glyphs)
+            self.query_one("#cut", Lines).show([line])
+
+    # Verbs
+
+    def why_not(self, key: str) -> str | None:
+        if key in self.KEYS and self.view.source is None:
+            return "no run is selected"
+        if key in ("part.next", "part.previous") and not self._ranks:
+            return "this log names no ranks"
+        if key in ("find.next", "find.previous", "log.only_matches", "find.regex") and not self.find.is_open:
+            return f"nothing is searched for; {self.services.key('find.open')} begins"
+        return super().why_not(key)
+
+    def do_log_follow(self) -> None:
+        self.view.action_follow()
+
+    def do_item_clear(self) -> None:
+        """Hide the card about the failure."""
+        if self._run is not None:
+            self._hidden_cards.add(self._run)
+            self.show(self.board)
+
+    def do_item_open(self) -> None:
+        """The current line whole, or else the last one that is visible."""
+        text = self._line_here()
+        if text is not None:
+            width = max(20, min(self.app.size.width - 10, 110))
+            lines: list[Cell] = [(Piece(text[at : at + width]),) for at in range(0, max(1, len(text)), width)]
+            self.app.push_screen(Sheet("Line", lines))
+
+    def do_item_copy(self) -> None:
+        text = self._line_here()
+        if text is not None:
+            self.app.copy_to_clipboard(text)
+            self.services.desk.say("copied the line")
+
+    def _line_here(self) -> str | None:
+        line = self.view.line_here()
+        return None if line is None else sanitise(line.data)
+
+    # Searching
+
+    def do_find_open(self) -> None:
+        self.find.open()
+
+    def do_find_regex(self) -> None:
+        self.find.toggle_regex()
+
+    def on_find_line_sought(self, message: FindLine.Sought) -> None:
+        message.stop()
+        self._search.set(message.needle, self._of_rank())
+        if self._only_hits:
+            self._only_hits = message.needle is not None
+            self._narrow()
+        if message.go and message.needle is not None:
+            self.view.focus()
+            self._go(message.needle, ahead=not self.view.status.following, here=True)
+
+    def do_find_next(self) -> None:
+        self._go(self._search.needle, ahead=True)
+
+    def do_find_previous(self) -> None:
+        self._go(self._search.needle, ahead=False)
+
+    def do_log_only_matches(self) -> None:
+        self._only_hits = not self._only_hits and self._search.needle is not None
+        self._narrow()
+
+    def _go(self, finder: Finder | None, *, ahead: bool, here: bool = False) -> None:
+        if finder is not None:
+            self.run_worker(self._seek(finder, ahead=ahead, here=here), group="seek", exclusive=True)
+
+    async def _seek(self, finder: Finder, *, ahead: bool, here: bool) -> None:
+        within = self._of_rank()
+        meant = finder if within is None else Both(within, finder)
+        trouble = isinstance(finder, Problems)
+        found = await seek(self.view, meant, ahead=ahead, here=here, around=not trouble)
+        self._search.moved()
+        if found is None:
+            self.services.desk.say(f"searched on from the {'beginning' if ahead else 'end'} of the log")
+        elif not found and trouble:
+            self.services.desk.say(f"no error or warning {'below' if ahead else 'above'}")
+        elif not found:
+            self.services.desk.say("no hits")
+
+    # Trouble and ranks
+
+    def do_event_next(self) -> None:
+        self._go(Problems(), ahead=True)
+
+    def do_event_previous(self) -> None:
+        self._go(Problems(), ahead=False)
+
+    def do_part_next(self) -> None:
+        self._step_rank(1)
+
+    def do_part_previous(self) -> None:
+        self._step_rank(-1)
+
+    def _step_rank(self, steps: int) -> None:
+        choices: list[int | None] = [None, *sorted(self._ranks)]
+        place = choices.index(self._rank) if self._rank in choices else 0
+        self._choose_rank(choices[(place + steps) % len(choices)])
+
+    def _choose_rank(self, rank: int | None) -> None:
+        self._rank = rank
+        self._narrow()
+        self._search.set(self._search.needle, self._of_rank())
+
+    def _of_rank(self) -> Finder | None:
+        return None if self._rank is None else OfRank(self._rank)
+
+    def _narrow(self) -> None:
+        """Show the lines of the chosen rank, the hits, or both."""
+        within, needle = self._of_rank(), self._search.needle
+        if self._only_hits and needle is not None:
+            self.view.narrow(needle if within is None else Both(within, needle))
+        else:
+            self.view.narrow(within)
+        self._show_border(self.board, self.board.run)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "escape" and self.find.input.has_focus:
+            event.stop()
+            self.back()
+
+    def back(self) -> bool:
+        if self.find.is_open:
+            self.find.close()
+            self.view.focus()
+            return True
+        if self._rank is not None:
+            self._choose_rank(None)
+            return True
+        return False
+
+
+def _ranks_at_ends(source: FileSource) -> frozenset[int]:
+    size = source.size()
+    found = ranks_in(source.read(0, _SAMPLE))
+    if size > _SAMPLE:
+        tail = source.read(size - _SAMPLE, _SAMPLE)
+        found |= ranks_in(tail[tail.find(b"\n") + 1 :])
+    return frozenset(found)
