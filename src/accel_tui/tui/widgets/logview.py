@@ -34,6 +34,7 @@ from accel_tui.tui.widgets.pieces import Cell, Piece, segments
 
 SIDE_STEP = 8
 KEPT_STRIPS = 1024
+HEAD_BYTES = 80
 
 
 class LogLine(NamedTuple):
@@ -43,6 +44,8 @@ class LogLine(NamedTuple):
     """From 0; None until the lines before it were counted."""
     offset: int
     text: str
+    head: str = ""
+    """How the line began before a carriage return, where one stands in it: prefixes such as a rank are there."""
 
 
 class Dressed(NamedTuple):
@@ -340,8 +343,8 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if not self._steering and new_value < old_value:
-            self._set_following(False)
+        if not self._steering and new_value < old_value and new_value < self.max_scroll_y:
+            self._set_following(False)  # not where the view only grew and stands at the end as before
         self._tell()
 
     def action_scroll_lines(self, lines: int) -> None:
@@ -415,7 +418,8 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         if self.glyphs.ascii and not text.isascii():
             text = text.encode("ascii", "replace").decode()
         number = None if self._window is None else self._window.label(self.scroll_offset.y + y, line)
-        gutter, content = self._dress(LogLine(number, line.offset, text))
+        head = sanitise(line.data[:HEAD_BYTES].partition(b"\r")[0]) if b"\r" in line.data else ""
+        gutter, content = self._dress(LogLine(number, line.offset, text, head))
         current = self._is_current(line)
         if self._pattern is not None:
             content = marked(content, self._pattern, current=current)

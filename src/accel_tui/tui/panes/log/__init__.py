@@ -26,7 +26,7 @@ from accel_tui.tui.services import Services
 from accel_tui.tui.widgets.lines import Lines
 from accel_tui.tui.widgets.logview import Dressed, LogLine, LogView, Status
 from accel_tui.tui.widgets.painted import ASCII_CLASS
-from accel_tui.tui.widgets.pieces import Cell, Piece, Rule
+from accel_tui.tui.widgets.pieces import LONGEST, Cell, Piece, Rule
 
 _SAMPLE = 128 * 1024
 """Bytes at both ends in which ranks are looked for when a log is opened."""
@@ -158,7 +158,7 @@ class LogPane(Pane):
         roomy = not self.strip and self.size.height >= _LEAST_ROWS
         card = []
         if run is not None and roomy and run.id not in self._hidden_cards:
-            card = words.card(run, board, self.services.key("item.clear"), self.glyphs)
+            card = words.card(run, board, self.view.size.width, self.services.key("item.clear"), self.glyphs)
         self.set_class(bool(card), "-card")
         self.query_one("#card", Lines).show(card)
         line = words.progress(run, self.view.size.width, self.glyphs) if roomy else None
@@ -219,9 +219,9 @@ class LogPane(Pane):
         """The current line whole, or else the last one that is visible."""
         text = self._line_here()
         if text is not None:
-            width = max(20, min(self.app.size.width - 10, 110))
-            lines: list[Cell] = [(Piece(text[at : at + width]),) for at in range(0, max(1, len(text)), width)]
-            self.app.push_screen(Sheet("Line", lines))
+            # A piece is cut at LONGEST characters when it is drawn; a line may be several pieces.
+            whole: Cell = tuple(Piece(text[at : at + LONGEST]) for at in range(0, len(text), LONGEST))
+            self.app.push_screen(Sheet("Line", [whole]))
 
     def do_item_copy(self) -> None:
         text = self._line_here()

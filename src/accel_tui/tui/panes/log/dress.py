@@ -50,7 +50,8 @@ def dressed(
     zone: datetime.tzinfo | None,
 ) -> Dressed:
     """The looks of one line; `arrived` says when the byte at an offset was there."""
-    rank, text = split_rank(line.text)
+    said, text = split_rank(line.text)
+    rank = said if said is not None else split_rank(line.head)[0]
     severity = severity_of(line.text)
     gutter: list[Piece] = []
     if columns.numbers:

@@ -60,17 +60,20 @@ def _took(run: Run, board: Board) -> str:
     return duration(end - time_seconds(run.started))
 
 
-def card(run: Run, board: Board, hide: str, glyphs: Glyphs) -> list[Cell | Ends | Rule]:
+def card(run: Run, board: Board, width: int, hide: str, glyphs: Glyphs) -> list[Cell | Ends | Rule]:
     """How a run failed and what helps; nothing for one that did not. `hide` is the key that hides it."""
     if run.state is not RunState.FINISHED or run.result not in _BAD:
         return []
     role = "warn" if run.result is RunResult.LOST else "error"
     sign = Piece(f"{glyphs.text('lost' if run.result is RunResult.LOST else 'failed')} ", role)
     summary = _summary(run)
-    facts = Piece("   " + ", ".join(filter(None, _facts(run, board))), "muted")
-    lines: list[Cell | Ends | Rule] = [
-        Ends((sign, Piece(summary, "strong", bold=True), facts), (Piece(f"{hide} ", "accent"), Piece("hide", "muted")))
-    ]
+    facts = Piece(", ".join(filter(None, _facts(run, board))), "muted")
+    first: Cell = (sign, Piece(summary, "strong", bold=True))
+    away: Cell = (Piece(f"{hide} ", "accent"), Piece("hide", "muted"))
+    one_line = cell_width((*first, facts, *away)) + 4 <= width
+    lines: list[Cell | Ends | Rule] = [Ends((*first, Piece("   "), facts) if one_line else first, away)]
+    if not one_line:
+        lines.append((Piece("  "), facts))
     if run.diagnosis is not None and run.diagnosis.next_step:
         lines.append((Piece("  try  ", "muted"), Piece(run.diagnosis.next_step)))
     return [*lines, Rule()]
@@ -147,13 +150,15 @@ def title(run: Run | None, status: Status, ranks: frozenset[int], rank: int | No
         modes.append("all ranks")
     if only_hits:
         modes.append("only hits")
-    if status.total and status.following:
-        modes.append("following" if run.state is not RunState.FINISHED else "at its end")
-    mode = Piece("  " + ", ".join(modes), "muted")
+    if status.total and status.following and _live(run):
+        modes.append("following")
+    mode = Piece("  " + ", ".join(modes) if modes else "", "muted")
     if status.following or not status.behind:
         return (Piece(run.name), mode)
-    behind = f"{thousands(status.behind)} {'line' if status.behind == 1 else 'lines'} behind"
-    return (Piece(run.name), mode, Piece(f"{', ' if modes else ''}{behind}", "warn" if _live(run) else "muted"))
+    behind = (
+        f"{thousands(status.behind)} {'line' if status.behind == 1 else 'lines'} {'behind' if _live(run) else 'below'}"
+    )
+    return (Piece(run.name), mode, Piece(f"{', ' if modes else '  '}{behind}", "warn" if _live(run) else "muted"))
 
 
 def _live(run: Run) -> bool:
