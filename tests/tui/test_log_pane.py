@@ -19,6 +19,8 @@ from support.screens import assert_grid, text_grid
 
 by_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 LOG = 5
+OWN = ("Devices", "Runs", "Log")
+"""What is looked at here; other panes have grids of their own."""
 
 
 class Written:
@@ -52,7 +54,7 @@ async def opened(
 ) -> AsyncIterator[Stage]:
     """The screen with that run selected and the focus in the log."""
     others = tuple(one for one in runs() if one.id != written.run.id)
-    async with staged(FakeSupervisor(server(), (written.run, *others)), base, size, options) as stage:
+    async with staged(FakeSupervisor(server(), (written.run, *others)), base, size, options, panes=OWN) as stage:
         stage.app.desk.select(written.run.id)
         await stage.press(str(LOG))
         yield stage
