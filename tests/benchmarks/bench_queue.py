@@ -19,7 +19,8 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "src"), str(Path(__file__).resolve().parents[1])]
 
 from accel_tui.model.runs import RunState  # noqa: E402 - run as a script, it finds its parts first
-from accel_tui.model.times import time_seconds, time_text  # noqa: E402
+from accel_tui.model.times import time_seconds  # noqa: E402
+from support.runs import make_past  # noqa: E402
 from support.supervising import Site, site  # noqa: E402
 
 
@@ -94,6 +95,7 @@ def many(here: Site, count: int) -> None:
 
 def past(state: Path, count: int) -> None:
     """A supervisor that finds `count` finished runs: the first start, the next one, listing and filtering."""
+    state.mkdir(mode=0o700)
     make_past(state, count)
     for what in ("first start, without an index", "next start"):
         with site(state) as here:
@@ -121,36 +123,6 @@ def listings(here: Site, count: int) -> None:
             spans.append((time.monotonic() - begin) * 1000)
         show(f"{count} past runs, {what}", statistics.median(spans), "ms")
     show(f"resident, supervisor with {count} past runs", memory(here.pid()), "MiB")
-
-
-def make_past(state: Path, count: int) -> None:
-    """Folders as they stand after a run, written without syncing."""
-    runs = state / "runs"
-    state.mkdir(mode=0o700)
-    runs.mkdir(mode=0o700)
-    now = time.time()
-    for number in range(count):
-        at = now - 86_400 * 3 - number * 60
-        identifier = time.strftime("%Y%m%d-%H%M%S", time.gmtime(at)) + f"-{number % 10_000:04d}"
-        folder = runs / identifier
-        folder.mkdir(mode=0o700)
-        (folder / "events").mkdir()
-        documents = {
-            "spec.json": {
-                "schema": 1, "id": identifier, "name": f"job-{number % 100}", "kind": "command", "select": "cpu",
-                "created": time_text(at), "job": {"kind": "command", "launch": {"retries": 0, "resume": "none"}},
-                "priority": 0, "after": [], "attempt": 1, "retry_of": None,
-            },
-            "plan.json": {"schema": 1, "devices": ["cpu"], "processes": 1},
-            "environment.json": {"schema": 1, "base": {}, "secret_names": []},
-            "state.json": {"schema": 1, "state": "running", "started": time_text(at + 1), "boot_id": "earlier"},
-            "exit.json": {
-                "schema": 1, "exit_code": number % 3, "signal": None, "cause": "exit", "stopped": False,
-                "started": time_text(at + 1), "ended": time_text(at + 30),
-            },
-        }  # fmt: skip
-        for name, document in documents.items():
-            (folder / name).write_text(json.dumps(document))
 
 
 if __name__ == "__main__":

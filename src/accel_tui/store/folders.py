@@ -73,6 +73,13 @@ class RunFolders:
         """
         return read_run(self._existing(identifier))
 
+    def has_record(self, identifier: str) -> bool:
+        """Whether a record of the end stands there, even a damaged one: a quick look that opens one file."""
+        try:
+            return read_record(self.path(identifier) / "exit.json") is not None
+        except DamagedError:
+            return True
+
     def spec(self, identifier: str) -> dict[str, Any]:
         """`spec.json`. Raises RunNotFoundError, or NotPossibleError where it is damaged; so do the next four."""
         return self._document(identifier, "spec.json")

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
     from accel_tui.supervisor.service import Service
 
-_PORTION = 200
+_PORTION = 50
 
 
 async def adopt(service: Service) -> None:
-    """Read every folder that the index does not know as finished; the queue moves only after that."""
+    """Read every folder that the index does not know as finished.
+
+    What may be alive comes first, and the queue moves after that; the past is read while requests are answered.
+    """
     await asyncio.to_thread(service.folders.clean)
     ids = await asyncio.to_thread(service.folders.ids)
     states = await asyncio.to_thread(service.book.index.states)
@@ -27,19 +30,27 @@ async def adopt(service: Service) -> None:
     if gone:
         await asyncio.to_thread(service.book.index.discard, gone)
     unknown = [one for one in ids if states.get(one) != RunState.FINISHED.value]
-    # Newest first: what somebody asks for is found early, however many old folders there are.
-    for portion in _portions(unknown[::-1]):
-        for run, entry in await asyncio.to_thread(_read, service, portion):
-            if entry is None:
-                await asyncio.to_thread(service.book.index.put, [run])
-            else:
-                service.book.live[run.id] = entry
-                if entry.spec.get("automatic") and isinstance(run.retry_of, str):
-                    service.book.succeeded_by[run.retry_of] = run.id
+    past = set(await asyncio.to_thread(_ended, service, [one for one in unknown if one not in states]))
+    for run, entry in await asyncio.to_thread(_read, service, [one for one in unknown if one not in past]):
+        if entry is None:
+            service.book.index.put([run])
+        else:
+            service.book.live[run.id] = entry
+            if entry.spec.get("automatic") and isinstance(run.retry_of, str):
+                service.book.succeeded_by[run.retry_of] = run.id
     for entry in list(service.book.live.values()):
         await _take(service, entry, was_live=entry.id in states)
-    service.book.set_ready()
+    # Newest first: what somebody asks for is found early, however many old folders there are.
+    service.book.set_ready(unread=[one for one in unknown[::-1] if one in past])
     service.scheduler.wake()
+    for portion in _portions(list(service.book.unread)):
+        found = await asyncio.to_thread(_read, service, portion)
+        service.book.file_past(portion, [run for run, _ in found])
+
+
+def _ended(service: Service, ids: Sequence[str]) -> list[str]:
+    """Those that have their record: nothing of them can be alive."""
+    return [one for one in ids if service.folders.has_record(one)]
 
 
 def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+import functools
 import heapq
 import itertools
 import re
@@ -16,10 +18,11 @@ from accel_tui.model.runs import Run, RunState
 from accel_tui.model.secrets import MASK
 from accel_tui.model.times import time_text
 from accel_tui.protocol.messages import dump
+from accel_tui.store.identifiers import created_seconds
 from accel_tui.supervisor.index import PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from accel_tui.supervisor.hub import Hub
     from accel_tui.supervisor.index import Index
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 RECENT_SECONDS = 7 * 24 * 3600.0
 """How far back a listing goes that does not ask for all."""
+
+READY_SECONDS = 8.0
+"""How long a request waits for folders to be read; a client gives up after 10 s of silence."""
 
 LIVE = frozenset({RunState.PREPARING, RunState.STARTING, RunState.RUNNING, RunState.STOPPING})
 """States in which a run occupies its devices."""
@@ -107,7 +113,13 @@ class Book:
         self.live: dict[str, Entry] = {}
         self.succeeded_by: dict[str, str] = {}
         """A finished run to the run that retries it by itself."""
+        self.read_past: Callable[[str], Run] | None = None
+        """Reads a run of `unread` from its folder; set by whoever has the folders."""
+        self.unread: dict[str, None] = {}
+        """Ended runs that are not in the index yet, newest first."""
         self._ready = asyncio.Event()
+        self._progress = asyncio.Event()
+        """Set with the next progress of the reading, and then another one."""
 
     # Changes.
 
@@ -135,21 +147,61 @@ class Book:
 
     def forget(self, identifier: str) -> None:
         """A run's folder was removed."""
+        self.unread.pop(identifier, None)
         self.index.discard([identifier])
         self.hub.fact("removed", lambda: dump({"id": identifier}))
 
     # Finding.
 
-    async def ready(self, seconds: float = 8.0) -> None:
-        """Wait until the folders were read; after `seconds` go on with what is known."""
-        if not self._ready.is_set():
+    async def ready(self, *refs: str) -> None:
+        """Wait until every live run is known, and enough of the past to tell what `refs` mean.
+
+        After some seconds it goes on with what is known.
+        """
+        end = time.monotonic() + READY_SECONDS
+        await self._until(self._ready.is_set, end)
+        for ref in refs:
+            await self._until(functools.partial(self._is_certain, ref), end)
+
+    async def ready_since(self, seconds: float | None) -> None:
+        """Wait until every run that was created after `seconds` (since the epoch; None: ever) is known."""
+        end = time.monotonic() + READY_SECONDS
+        await self._until(self._ready.is_set, end)
+        await self._until(lambda: not self.unread or self._newest_unread() < (seconds or 0.0), end)
+
+    async def _until(self, condition: Callable[[], bool], end: float) -> None:
+        while not condition():
             try:
-                await asyncio.wait_for(self._ready.wait(), seconds)
+                await asyncio.wait_for(self._progress.wait(), max(0.0, end - time.monotonic()))
             except asyncio.TimeoutError:
                 return
 
-    def set_ready(self) -> None:
+    def _newest_unread(self) -> float:
+        return created_seconds(next(iter(self.unread))) or 0.0
+
+    def _is_certain(self, ref: str) -> bool:
+        """Whether nothing that is still unread could change what `ref` means: it is read from the newest on."""
+        if not self.unread or ref == "last" or self._exact(ref):
+            return True
+        found = self._newest_of(ref)
+        return found is not None and found[1] > next(iter(self.unread))
+
+    def set_ready(self, unread: Iterable[str] = ()) -> None:
+        """Every live run is known; `unread` are the ended ones that are not, newest first."""
+        self.unread = dict.fromkeys(unread)
         self._ready.set()
+        self._tell_progress()
+
+    def file_past(self, ids: Iterable[str], runs: Iterable[Run]) -> None:
+        """Some of `unread` were read; one that was removed meanwhile is left out."""
+        self.index.put([run for run in runs if run.id in self.unread])
+        for identifier in ids:
+            self.unread.pop(identifier, None)
+        self._tell_progress()
+
+    def _tell_progress(self) -> None:
+        self._progress.set()
+        self._progress = asyncio.Event()
 
     @property
     def is_ready(self) -> bool:
@@ -168,15 +220,13 @@ class Book:
             RunNotFoundError: nothing fits.
             UsageError: several ids begin with it.
         """
-        if ref in self.live or self.index.get(ref) is not None:
+        if self._exact(ref):
             return ref
-        named = [(e.run.created, e.id) for e in self.live.values() if ref in (e.run.name, "last")]
-        past = self.index.newest() if ref == "last" else self.index.named(ref)
-        candidates = named if past is None else [*named, past]
-        if candidates:
-            return max(candidates)[1]
+        newest = self._newest_of(ref)
+        if newest is not None:
+            return newest[1]
         if len(ref) >= 4 and re.fullmatch(r"[0-9A-Za-z-]+", ref):
-            fitting = [one for one in self.live if one.startswith(ref)] + self.index.with_prefix(ref)
+            fitting = [one for one in (*self.live, *self.unread) if one.startswith(ref)] + self.index.with_prefix(ref)
             if len(fitting) == 1:
                 return fitting[0]
             if fitting:
@@ -184,13 +234,27 @@ class Book:
                 raise UsageError(f"{ref!r} fits {len(fitting)} runs: {some}", remedy="write more of the id")
         raise RunNotFoundError(f"no run {ref[:200]!r}", remedy="`accel-tui runs --all` lists them")
 
+    def _exact(self, ref: str) -> bool:
+        return ref in self.live or ref in self.unread or self.index.get(ref) is not None
+
+    def _newest_of(self, name: str) -> tuple[str, str] | None:
+        """`(created, id)` of the newest run of that name, or of all with `last`."""
+        named = [(e.run.created, e.id) for e in self.live.values() if name in (e.run.name, "last")]
+        past = self.index.newest() if name == "last" else self.index.named(name)
+        if past is not None:
+            named.append(past)
+        unread = self._past(next(iter(self.unread))) if name == "last" and self.unread else None
+        if unread is not None:
+            named.append((unread.created, unread.id))
+        return max(named, default=None)
+
     def get(self, ref: str) -> Entry | Run:
         """The live entry, or the finished run. Raises as `find`."""
         identifier = self.find(ref)
         entry = self.live.get(identifier)
         if entry is not None:
             return entry
-        run = self.index.get(identifier)
+        run = self._past(identifier)
         if run is None:
             raise RunNotFoundError(f"no run {ref[:200]!r}")
         return run
@@ -202,7 +266,13 @@ class Book:
     def known(self, identifier: str) -> Run | None:
         """The run of an exact id."""
         entry = self.live.get(identifier)
-        return entry.run if entry is not None else self.index.get(identifier)
+        return entry.run if entry is not None else self._past(identifier)
+
+    def _past(self, identifier: str) -> Run | None:
+        if identifier in self.unread and self.read_past is not None:
+            with contextlib.suppress(RunNotFoundError):
+                return self.read_past(identifier)
+        return self.index.get(identifier)
 
     def live_documents(self, state: str | None, name: re.Pattern[str] | None) -> list[tuple[str, str, str]]:
         """`(created, id, JSON text)` of live runs."""

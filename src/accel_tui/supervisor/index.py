@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAYOUT = 1
-PAGE = 500
+PAGE = 200
 """Runs that are read at a time."""
 
 _TABLE = """
@@ -131,7 +131,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
         base.execute("pragma locking_mode = exclusive")
         base.execute("pragma journal_mode = wal")
         base.execute("pragma synchronous = off")
-        base.execute("pragma cache_size = -4096")
+        base.execute("pragma cache_size = -1024")
         if base.execute("pragma user_version").fetchone()[0] not in (0, LAYOUT):
             base.execute("drop table if exists runs")
         base.executescript(_TABLE)

@@ -99,6 +99,7 @@ class Service:
         self.folders = RunFolders(state / "runs")
         self.hub = Hub()
         self.book = Book(Index(state / INDEX_NAME), self.hub)
+        self.book.read_past = self.folders.read_run
         self.audit = Audit(state / AUDIT_NAME)
         self.history = History(state / HISTORY_NAME)
         lock_dir = str(state / "locks") if demo is not None else settings.lock_dir
@@ -158,7 +159,7 @@ class Service:
     @property
     def idle(self) -> bool:
         """Nothing is queued or running, and all is known of what an earlier supervisor left."""
-        return self.book.is_ready and not self.book.live
+        return self.book.is_ready and not self.book.live and not self.book.unread
 
     def next_position(self) -> float:
         """The place behind everyone; the time, unless the clock was put back."""

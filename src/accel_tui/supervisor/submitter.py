@@ -83,10 +83,13 @@ class Submitter:
             RunNotFoundError: `after`, `retry_of` or `exact` names no run.
         """
         service = self._service
+        if submission.retry_of is not None:
+            await service.book.ready(submission.retry_of)
         original = None if submission.retry_of is None else service.book.run(submission.retry_of)
         prepared = await self.prepare(submission, examine=True)
         self._judge(prepared, submission)
         wished = dict.fromkeys([*submission.after, *map(_after, prepared.job.launch.after)])
+        await service.book.ready(*(ref for ref, _ in wished))
         after = dict.fromkeys((service.book.find(ref), how) for ref, how in wished)
         spec = self._spec(prepared, submission, received)
         spec["after"] = [list(pair) for pair in after]

@@ -14,8 +14,11 @@ from accel_tui.client.starting import lock_held
 from accel_tui.keeper import processes
 from accel_tui.model.errors import NotPossibleError
 from accel_tui.model.runs import Cause, RunResult, RunState
+from support.runs import make_past
 from support.supervising import Site
 from support.waiting import wait_for
+
+COUNT = 700
 
 
 def _keeper(here: Site, identifier: str) -> int:
@@ -139,6 +142,22 @@ def test_a_folder_that_was_removed_is_forgotten(here: Site) -> None:
     assert not lock_held(str(here.state))
     folder.rename(folder.with_name("elsewhere"))
     assert here.client.runs(everything=True) == []
+
+
+def test_requests_are_answered_while_a_long_past_is_read(here: Site) -> None:
+    """Without its index, a supervisor with many old folders takes runs at once, and tells the old ones truly."""
+    here.client.shutdown()
+    make_past(here.state, COUNT)
+    oldest = min(path.name for path in (here.state / "runs").iterdir())
+    assert here.client.run(oldest).exit_code == (COUNT - 1) % 3
+    submitted = here.submit(["true"], name="fresh")
+    assert here.client.run("last").id == submitted
+    assert here.finished("fresh").exit_code == 0
+    assert here.client.run("job-0").id.endswith("-0000"), "the newest of its name"
+    runs = here.client.runs(everything=True)
+    assert len(runs) == COUNT + 1
+    assert [run.created for run in runs] == sorted((run.created for run in runs), reverse=True)
+    assert here.client.run("job-99").name == "job-99"
 
 
 def test_the_index_is_rebuilt_from_the_folders_without_old_retries(here: Site) -> None:

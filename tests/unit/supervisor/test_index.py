@@ -13,6 +13,7 @@ import pytest
 from accel_tui.model.errors import RunNotFoundError, UsageError
 from accel_tui.model.runs import Cause, Run, RunResult, RunState
 from accel_tui.model.times import time_text
+from accel_tui.store.identifiers import created_seconds
 from accel_tui.supervisor.book import Book, Entry
 from accel_tui.supervisor.hub import Hub
 from accel_tui.supervisor.index import Index, compile_name
@@ -84,6 +85,43 @@ def test_references_find_one_run_or_say_why_not(index: Index) -> None:
 
     asyncio.run(look())
     index.close()
+
+
+def test_a_past_that_is_still_being_read_is_told_truly(tmp_path: Path) -> None:
+    """By id at once, by name when nothing unread can be newer, a listing when all of its time is read."""
+
+    async def play() -> None:
+        book = Book(Index(tmp_path / "index.sqlite3"), Hub())
+        ids = [_run(number).id for number in reversed(range(30))]
+        book.read_past = lambda identifier: _run(int(identifier[9:15]))
+        waiting = asyncio.create_task(book.ready("job-1"))
+        await asyncio.sleep(0)
+        assert not waiting.done(), "what lives is not known yet"
+        book.index.put([_run(1)])
+        book.set_ready(unread=ids)
+        assert book.run(ids[20]) == _run(9)
+        assert book.find("last") == ids[0]
+        assert book.find("20300101-000007") == ids[22]
+        recent = asyncio.create_task(book.ready_since(created_seconds(ids[9])))
+        everything = asyncio.create_task(book.ready_since(None))
+        await asyncio.sleep(0)
+        assert not waiting.done(), "an older job-1 is known, but the newest may be unread"
+        book.forget(ids[1])
+        book.file_past(ids[:3], [_run(number) for number in (29, 28, 27)])
+        await waiting
+        assert book.find("job-1") == _run(29).id
+        with pytest.raises(RunNotFoundError):
+            book.run(ids[1])
+        assert not recent.done()
+        book.file_past(ids[3:25], [_run(number) for number in range(5, 27)])
+        await recent
+        assert not everything.done()
+        book.file_past(ids[25:], [_run(number) for number in range(5)])
+        await everything
+        assert _listed(book) == [one for one in ids if one != ids[1]]
+        book.index.close()
+
+    asyncio.run(play())
 
 
 def test_a_broken_file_is_begun_anew(tmp_path: Path) -> None:

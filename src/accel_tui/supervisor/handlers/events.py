@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from starlette.responses import StreamingResponse
 
 from accel_tui.protocol.messages import dump
 from accel_tui.protocol.paths import KEEPALIVE_SECONDS
+from accel_tui.supervisor.book import RECENT_SECONDS
 from accel_tui.supervisor.replies import HEADERS
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def events(service: Service, _: Request) -> Response:
-    await service.book.ready()
+    await service.book.ready_since(time.time() - RECENT_SECONDS)
     await service.sampler.inventory()
     headers = {**HEADERS, "Cache-Control": "no-store"}
     return StreamingResponse(_stream(service), media_type="text/event-stream", headers=headers)

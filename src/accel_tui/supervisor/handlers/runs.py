@@ -15,7 +15,7 @@ from accel_tui.model.errors import FileError, UsageError
 from accel_tui.model.runs import RunResult, RunState
 from accel_tui.protocol.messages import Submission, read_seconds
 from accel_tui.protocol.paths import WAIT_LIMIT_SECONDS
-from accel_tui.supervisor.book import Entry
+from accel_tui.supervisor.book import RECENT_SECONDS, Entry
 from accel_tui.supervisor.index import compile_name
 from accel_tui.supervisor.replies import HEADERS, body, fault, peer, reply
 
@@ -47,10 +47,11 @@ async def listing(service: Service, request: Request) -> Response:
     if limit is not None and not re.fullmatch(r"\d{1,9}", limit):
         raise UsageError("`limit` must be a whole number")
     name = compile_name(query.get("name"))
-    await service.book.ready()
+    everything = query.get("all") == "1"
+    await service.book.ready_since(None if everything else time.time() - RECENT_SECONDS)
     parts = service.book.listing(
         service.book.live_documents(state, name),
-        everything=query.get("all") == "1",
+        everything=everything,
         state=state,
         name=name,
         limit=None if limit is None else int(limit),
@@ -65,7 +66,7 @@ async def _encoded(parts: Iterator[str]) -> AsyncIterator[bytes]:
 
 
 async def show(service: Service, request: Request) -> Response:
-    await service.book.ready()
+    await service.book.ready(request.path_params["ref"])
     wait = read_seconds(request.query_params.get("wait"), WAIT_LIMIT_SECONDS)
     run = service.book.run(request.path_params["ref"])
     if wait:
@@ -94,7 +95,7 @@ async def _wait(service: Service, run: Run, seconds: float) -> Run:
 
 async def log(service: Service, request: Request) -> Response:
     """The bytes of the log, or the range that is asked for; a log that is not there yet is empty."""
-    await service.book.ready()
+    await service.book.ready(request.path_params["ref"])
     path = Path(service.book.run(request.path_params["ref"]).folder) / "log"
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -149,7 +150,7 @@ async def _bytes(descriptor: int, start: int, end: int) -> AsyncIterator[bytes]:
 
 
 async def metrics(service: Service, request: Request) -> Response:
-    await service.book.ready()
+    await service.book.ready(request.path_params["ref"])
     found = service.book.get(request.path_params["ref"])
     run = found.picture() if isinstance(found, Entry) else found
     return reply(await service.run_metrics(run))

@@ -95,7 +95,12 @@ class DevicesPane(Pane):
         views = self._ordered(board)
         shown = [
             rows.row(
-                view, self._standings(board)[view.device.key], board, self._columns, look, history=self._history(view, board)
+                view,
+                self._standings(board)[view.device.key],
+                board,
+                self._columns,
+                look,
+                history=self._history(view, board),
             )
             for view in views
         ]
@@ -290,7 +295,8 @@ class DevicesPane(Pane):
         self._sort = None if column == "number" else column
         board = self.board
         ordered = sorted(
-            board.devices, key=lambda view: rows.sort_key(view, self._standings(board)[view.device.key], column or "number")
+            board.devices,
+            key=lambda view: rows.sort_key(view, self._standings(board)[view.device.key], column or "number"),
         )
         self._order = [] if self._sort is None else [view.device.key for view in ordered]
         self.grid.mark_sorted(column, descending=column not in ("number", "holder"))
