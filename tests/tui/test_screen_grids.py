@@ -9,7 +9,8 @@ import pytest
 from accel_tui.tui.app import Options
 from support.fake_client import FakeSupervisor
 from support.scene import cpu_view, inventory, runs, server, xpu_server
-from support.screening import SIZES, Stage, staged
+from support.scenes import fall_silent
+from support.screening import SIZES, staged
 from support.screens import assert_grid
 
 OWN = ("Devices", "Runs", "Start")
@@ -37,17 +38,8 @@ async def test_nothing_has_run_yet(size: tuple[int, int], tmp_path: Path) -> Non
 async def test_a_supervisor_that_went_away(size: tuple[int, int], tmp_path: Path) -> None:
     supervisor = FakeSupervisor(xpu_server(), runs()[3:])
     async with staged(supervisor, tmp_path, size, panes=OWN) as stage:
-        await lose(supervisor, stage, 38)
+        await fall_silent(supervisor, stage, 38)
         assert_grid(stage.app, named("screen-silent", size))
-
-
-async def lose(supervisor: FakeSupervisor, stage: Stage, seconds: float) -> None:
-    """The supervisor does not answer any more, and time goes on."""
-    supervisor.break_link("the supervisor did not answer for 10 s")
-    await stage.until(lambda: stage.app.desk.board.link.message, "the loss of the link")
-    stage.clock.now += seconds
-    stage.app.desk.tick()
-    await stage.settle()
 
 
 async def test_it_is_labelled_as_simulated(tmp_path: Path) -> None:

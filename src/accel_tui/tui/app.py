@@ -24,6 +24,7 @@ from accel_tui.tui.panes import PANES, Entry
 from accel_tui.tui.screens.main import MainScreen
 from accel_tui.tui.services import Services
 from accel_tui.tui.sessions import open_session
+from accel_tui.tui.styles import BASE
 from accel_tui.tui.theme import DEFAULT, fitting, load_themes
 from accel_tui.tui.trail import KEPT_SECONDS
 from accel_tui.tui.widgets.painted import ASCII_CLASS
@@ -53,6 +54,7 @@ class AccelApp(App[str], inherit_bindings=False):
     """One screen on one terminal. It returns the name of a demonstration when that was asked for."""
 
     TITLE = "accel-tui"
+    CSS_PATH = BASE
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "hint", "quit hint", show=False, system=True)]
 

@@ -47,7 +47,7 @@ def _verb(screen: MainScreen, verb: str) -> Act:
 def _runs(screen: MainScreen) -> Iterator[Entry]:
     board = screen.board
     known = {view.device.key: view.device for view in board.devices}
-    for run in board.runs.values():
+    for run in (*board.live, *(run for run in board.runs.values() if run.state is RunState.FINISHED)):
         state = run.state.value if run.result is None else run.result.value
         where = names_of(run.devices, known)
         about = ", ".join(filter(None, [state, where, "" if run.state is not RunState.FINISHED else run.id]))

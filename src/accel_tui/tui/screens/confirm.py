@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import ModalScreen
 
+from accel_tui.tui.exact import ExactModalScreen
 from accel_tui.tui.screens.buttons import buttons
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
@@ -17,7 +17,7 @@ from accel_tui.tui.widgets.parts import PartLine
 from accel_tui.tui.widgets.pieces import Cell
 
 
-class Confirm(ModalScreen[bool]):
+class Confirm(ExactModalScreen):
     """Dismissed with True only for the letter on the button, or a click on it."""
 
     CSS_PATH = "dialog.tcss"
@@ -33,7 +33,7 @@ class Confirm(ModalScreen[bool]):
         self._yes, self._key, self._no = yes, key, no
 
     def compose(self) -> ComposeResult:
-        with Frame(self._title, chip=False, classes="dialog"):
+        with Frame(self._title, chip=False, classes="-dialog"):
             lines = Lines([*self._lines, ()])
             lines.surface = "raised"
             yield lines

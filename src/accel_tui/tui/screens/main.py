@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -13,12 +14,12 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.geometry import Region, Size
 from textual.layout import Layout
-from textual.screen import Screen
 from textual.widget import Widget
 
 from accel_tui.tui.bindings import KEYS, bind_all
 from accel_tui.tui.board import Board, Level
 from accel_tui.tui.doing import Doer
+from accel_tui.tui.exact import ExactScreen
 from accel_tui.tui.finding import entries
 from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.head import head, notice_lines, too_small, trouble
@@ -66,7 +67,7 @@ class Panes(Container, can_focus=False):
         return self._places
 
 
-class MainScreen(Screen[None], Doer):
+class MainScreen(ExactScreen, Doer):
     """Everything that a person keeps open."""
 
     CSS_PATH = "main.tcss"
@@ -219,6 +220,7 @@ class MainScreen(Screen[None], Doer):
             pane.display = place is not None
             pane.set_class(place is not None and place.strip, "-strip")
             pane.set_class(place is not None and place.tab, "-tab")
+            pane.set_class(self._wish.maximised, "-maximised")
         self.query_one("#panes").refresh(layout=True)
 
     def _choose_start(self, board: Board) -> None:
@@ -245,12 +247,16 @@ class MainScreen(Screen[None], Doer):
         shown = self._panes[self._wish.shown]
         return shown if verb in shown.KEYS else self._reach.get(verb)
 
-    own_verbs: ClassVar[frozenset[str]] = frozenset(GENERAL) | _OF_LISTS
+    @property
+    def own_verbs(self) -> frozenset[str]:
+        """Verbs that it does itself, or that the tables in its panes do."""
+        places = {f"pane.{pane.number}" for pane in self._panes.values()}
+        return _OF_LISTS | {verb for verb in GENERAL if verb in places or not re.fullmatch(r"pane\.\d", verb)}
 
     def why_not(self, key: str) -> str | None:
         if key in GENERAL:
             return super().why_not(key)
-        pane = self.taker(key)
+        pane = self._panes[self._wish.shown] if key in _OF_LISTS else self.taker(key)
         return pane.why_not(key) if pane is not None else super().why_not(key)
 
     async def action_do(self, key: str) -> None:

@@ -9,8 +9,8 @@ from typing import ClassVar, TypeAlias
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import ModalScreen
 
+from accel_tui.tui.exact import ExactModalScreen
 from accel_tui.tui.fuzzy import match
 from accel_tui.tui.widgets.columns import Column, Row
 from accel_tui.tui.widgets.field import Field
@@ -43,7 +43,7 @@ class Entry:
     """Why it cannot be chosen; None when it can."""
 
 
-class Palette(ModalScreen[Entry | None]):
+class Palette(ExactModalScreen):
     """Dismissed with the chosen entry; whoever opened it acts."""
 
     CSS_PATH = "dialog.tcss"
@@ -55,10 +55,10 @@ class Palette(ModalScreen[Entry | None]):
         self._found: list[Entry] = []
 
     def compose(self) -> ComposeResult:
-        with Frame("Find anything", chip=False, classes="dialog -palette"):
+        with Frame("Find anything", chip=False, classes="-dialog -wide"):
             yield Field(placeholder="type letters of what you look for", id="words")
             columns = [
-                Column("kind", "", 9, gap=0), Column("title", "", 30, grow=True), Column("key", "", 8, "right"),
+                Column("kind", "", 9, gap=0), Column("title", "", 30, grow=True), Column("key", "", 10, "right"),
             ]  # fmt: skip
             grid = Grid(columns, marks=False, id="found")
             grid.surface, grid.head_rows = "raised", 0

@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 
+from accel_tui.tui.exact import ExactModalScreen
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
 from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, wrapped
@@ -17,7 +17,7 @@ from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, wrapped
 _CLOSE: Cell = (Piece("esc close", "muted"),)
 
 
-class Sheet(ModalScreen[None]):
+class Sheet(ExactModalScreen):
     """Lines in a frame; any of the closing keys leaves it."""
 
     CSS_PATH = "dialog.tcss"
@@ -40,7 +40,7 @@ class Sheet(ModalScreen[None]):
         self._indent = indent
 
     def compose(self) -> ComposeResult:
-        with Frame(self._title, chip=False, classes="dialog -sheet"), VerticalScroll():
+        with Frame(self._title, chip=False, classes="-dialog -wide"), VerticalScroll():
             lines = Lines(self._lines)
             lines.surface = "raised"
             yield lines

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import ModalScreen
 
 from accel_tui.client.records import stop_requested
 from accel_tui.model.runs import Run, RunState
 from accel_tui.tui.board import Board
 from accel_tui.tui.doing import Doer
+from accel_tui.tui.exact import ExactModalScreen
 from accel_tui.tui.glyphs import Glyphs, clock, duration
 from accel_tui.tui.naming import names_of
 from accel_tui.tui.screens.buttons import buttons
@@ -26,7 +26,7 @@ from accel_tui.tui.widgets.parts import PartLine
 from accel_tui.tui.widgets.pieces import Cell, Ends, Piece
 
 
-class StopDialog(ModalScreen[None], Doer):
+class StopDialog(ExactModalScreen, Doer):
     """Asks, then shows what the keeper does when."""
 
     CSS_PATH = "dialog.tcss"
@@ -40,7 +40,7 @@ class StopDialog(ModalScreen[None], Doer):
         self._forced: float | None = None
 
     def compose(self) -> ComposeResult:
-        with Frame("Stop", chip=False, classes="dialog"):
+        with Frame("Stop", chip=False, classes="-dialog"):
             lines = Lines([])
             lines.surface = "raised"
             yield lines
@@ -122,7 +122,7 @@ class StopDialog(ModalScreen[None], Doer):
         elif step.begins is not None:
             at = f"at {clock(step.begins, self.services.zone)}"
         elif step.after is not None:
-            at = f"after {duration(step.after)}"
+            at = f"after {duration(step.after)}" if step.after else "at once"
         text = "text" if step.state in ("done", "now") else "muted"
         return (
             Piece(f"{self.glyphs.text(sign)} ", role),

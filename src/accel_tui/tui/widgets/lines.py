@@ -30,6 +30,11 @@ class Lines(Painted):
         self.surface = surface
         self._lines = tuple(lines)
 
+    @property
+    def line_count(self) -> int:
+        """How many lines it shows."""
+        return len(self._lines)
+
     def show(self, lines: Iterable[Cell | Ends | Rule]) -> None:
         """Replace the lines."""
         old, self._lines = self._lines, tuple(lines)

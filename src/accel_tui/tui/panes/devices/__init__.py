@@ -21,10 +21,12 @@ from accel_tui.tui.widgets.columns import Column
 from accel_tui.tui.widgets.grid import Grid
 from accel_tui.tui.widgets.lines import Lines
 from accel_tui.tui.widgets.painted import ASCII_CLASS
-from accel_tui.tui.widgets.pieces import Cell, Ends, Piece
+from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, cell_width
 
 _AROUND = 5
 """Rows of the pane that are no device: border, header, blank, advice."""
+_CARD_ROWS = 6
+"""Fewer rows say too little of a device."""
 
 
 class DevicesPane(Pane):
@@ -50,6 +52,7 @@ class DevicesPane(Pane):
         self._level = "usual"
         self._sort: str | None = None
         self._order: list[str] = []
+        self._table_height: int | str = "1fr"
 
     def compose(self) -> ComposeResult:
         yield Grid([Column("number", "MOD", 3, "right")], id="devices")
@@ -82,6 +85,7 @@ class DevicesPane(Pane):
     def show(self, board: Board) -> None:
         self._show_table(board)
         self._show_advice(board)
+        self._fit(len(board.devices))
         self._show_border(board)
 
     def on_resize(self) -> None:
@@ -89,23 +93,25 @@ class DevicesPane(Pane):
 
     def _show_table(self, board: Board) -> None:
         width = self.grid.size.width
-        history = self.has_class("-tab") is False and self.size.height > len(board.devices) + 12
+        history = self.has_class("-tab") or self.has_class("-maximised")
         self._columns = rows.columns(board.devices, width, self._level, history=history, glyphs=self.glyphs)
         look = rows.fitted(self._look(board), self._columns, width)
-        views = self._ordered(board)
+        views, stands = self._ordered(board), self._standings(board)
         shown = [
-            rows.row(
-                view,
-                self._standings(board)[view.device.key],
-                board,
-                self._columns,
-                look,
-                history=self._history(view, board),
-            )
+            rows.row(view, stands[view.device.key], board, self._columns, look, history=self._history(view, board))
             for view in views
         ]
         columns = None if self._columns == self.grid.columns else self._columns
         self.grid.show(shown, columns=columns, empty=self._nothing(board))
+
+    def _fit(self, devices: int) -> None:
+        """The table is as high as its rows, so that the advice follows them; where there is no room, it scrolls."""
+        rows_high = max(devices, 2) + 1
+        room = self.content_size.height - self.query_one("#advice", Lines).line_count
+        height: int | str = rows_high if rows_high <= room else "1fr"
+        if height != self._table_height:
+            self._table_height = height
+            self.grid.styles.height = height
 
     def _look(self, board: Board) -> rows.Look:
         past = board.link.state in (LinkState.SILENT, LinkState.LOST)
@@ -141,26 +147,32 @@ class DevicesPane(Pane):
         if self.has_class("-tab"):
             lines = self._below_table(board)
         else:
-            found = groups.advice(board, self._standings(board), self.glyphs)
-            room = max(1, self.size.height - 3 - len(board.devices))
-            remarks = self._remarks(board)
-            lines = [*([()] if room > len(found) + len(remarks) else []), *found, *remarks]
+            told = [*groups.advice(board, self._standings(board), self.glyphs), *self._remarks(board)]
+            room = self.content_size.height - 1 - len(board.devices)
+            lines = [*([()] if room > len(told) else []), *told]
+            lines += self._card(board, room - len(lines))
         self.query_one("#advice", Lines).show(lines)
 
     def _below_table(self, board: Board) -> list[Cell | Ends]:
         """On a small screen: the device under the cursor, and what is said of groups or the pick."""
-        width = self.size.width
-        rule: Cell = (Piece(self.glyphs.text("rule") * width, "line"),)
+        rule: Cell = (Piece(self.glyphs.text("rule") * self.size.width, "line"),)
         view = self._here(board)
         about: list[Cell | Ends] = []
         if view is not None:
-            about = [
-                Ends(
-                    details.brief(view),
-                    (Piece(f"{self.services.key('item.open')} ", "accent"), Piece("details", "muted")),
-                )
-            ]
-        return [rule, *about, *groups.advice(board, self._standings(board), self.glyphs), *self._remarks(board)]
+            right = (Piece(f"{self.services.key('item.open')} ", "accent"), Piece("details ", "muted"))
+            about = [Ends((Piece(" "), *details.brief(view)), right)]
+        told = [*groups.advice(board, self._standings(board), self.glyphs), *self._remarks(board)]
+        return [rule, *about, *((Piece(" "), *line) for line in told)]
+
+    def _card(self, board: Board, room: int) -> list[Cell]:
+        """The device under the cursor, where a maximised pane has room for it."""
+        view = self._here(board)
+        if view is None or room < _CARD_ROWS or not self.has_class("-maximised"):
+            return []
+        width = self.grid.size.width
+        title = (Piece(f"{self.glyphs.text('rule') * 2} ", "line"), Piece(self._title(view), "strong", bold=True))
+        rule = Piece(" " + self.glyphs.text("rule") * (width - cell_width(title) - 1), "line")
+        return [(), (*title, rule), *details.card(view, width, self.glyphs)[: room - 2]]
 
     def _remarks(self, board: Board) -> list[Cell]:
         """What keeps the picture from being whole, at most two lines."""
@@ -248,8 +260,7 @@ class DevicesPane(Pane):
     # Looking closer
 
     def on_grid_moved(self) -> None:
-        if self.has_class("-tab"):
-            self._show_advice(self.board)
+        self._show_advice(self.board)
 
     def on_grid_opened(self) -> None:
         view = self._here(self.board)
@@ -294,10 +305,8 @@ class DevicesPane(Pane):
             return
         self._sort = None if column == "number" else column
         board = self.board
-        ordered = sorted(
-            board.devices,
-            key=lambda view: rows.sort_key(view, self._standings(board)[view.device.key], column or "number"),
-        )
+        by, stands = column, self._standings(board)
+        ordered = sorted(board.devices, key=lambda view: rows.sort_key(view, stands[view.device.key], by))
         self._order = [] if self._sort is None else [view.device.key for view in ordered]
         self.grid.mark_sorted(column, descending=column not in ("number", "holder"))
         self.show(board)

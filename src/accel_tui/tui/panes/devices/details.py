@@ -9,7 +9,7 @@ from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import Glyphs, data_rate, size, thousands
 from accel_tui.tui.naming import address, number, selector, short_name
 from accel_tui.tui.panes.devices.standing import Standing
-from accel_tui.tui.widgets.pieces import Cell, Piece
+from accel_tui.tui.widgets.pieces import Cell, Piece, fit
 
 _UNITS: Mapping[str, tuple[str, str]] = {
     "utilization_percent": ("utilization", "%"),
@@ -33,7 +33,8 @@ _UNITS: Mapping[str, tuple[str, str]] = {
     "links_expected": ("links expected", ""),
     "reset_count": ("resets", ""),
 }
-_LABEL = 20
+_LABEL, _SHORT = 20, 14
+_CARD_WIDTH = 52
 
 
 def brief(view: DeviceView) -> Cell:
@@ -49,24 +50,39 @@ def brief(view: DeviceView) -> Cell:
     return (Piece(number(device), "strong", bold=True), Piece(" " + "  ".join(filter(None, [first, *tail])), "muted"))
 
 
+def card(view: DeviceView, width: int, glyphs: Glyphs) -> list[Cell]:
+    """What is worth a look, in as many columns as fit."""
+    entries: list[Cell] = [
+        (Piece(f"{label:<{_SHORT}}", "muted"), Piece(value)) for label, value in _identity(view.device) if value
+    ]
+    entries += readings(view, glyphs, label=_SHORT)
+    columns = max(1, width // _CARD_WIDTH)
+    rows = -(-len(entries) // columns)
+    lines = []
+    for row in range(rows):
+        parts = [entries[at] for at in range(row, len(entries), rows)]
+        lines.append(tuple(piece for part in parts for piece in fit(part, width // columns)))
+    return lines
+
+
+def _identity(device: Device) -> list[tuple[str, str]]:
+    return [
+        ("device", f"{selector([device]) or device.key}, {device.key}"),
+        ("product", device.name),
+        ("index", "" if device.index is None else f"{device.index}, may move between two starts"),
+        ("NUMA node", "" if device.numa_node is None else str(device.numa_node)),
+        ("serial", device.serial or ""),
+        ("uuid", device.uuid or ""),
+        ("driver", device.driver_version or ""),
+        ("memory", "" if device.memory_total_bytes is None else size(device.memory_total_bytes)),
+        ("state", device.state.value),
+    ]
+
+
 def sheet(view: DeviceView, stands: Standing, board: Board, glyphs: Glyphs) -> list[Cell]:
     """All that is known, a line each."""
     device = view.device
-    lines = [_line("device", f"{selector([device]) or device.key}, {device.key}")]
-    lines += [
-        _line(label, value)
-        for label, value in (
-            ("product", device.name),
-            ("index", "" if device.index is None else f"{device.index}, may move between two starts"),
-            ("NUMA node", "" if device.numa_node is None else str(device.numa_node)),
-            ("serial", device.serial or ""),
-            ("uuid", device.uuid or ""),
-            ("driver", device.driver_version or ""),
-            ("memory", "" if device.memory_total_bytes is None else size(device.memory_total_bytes)),
-            ("state", device.state.value),
-        )
-        if value
-    ]
+    lines = [_line(label, value) for label, value in _identity(device) if value]
     if device.simulated:
         lines.append(_line("simulated", "an invented device; jobs on it run on the CPU"))
     lines += [(), (_mark(stands, glyphs), Piece(f"{stands.words}  ", stands.role), Piece(stands.detail, "muted")), ()]
@@ -75,14 +91,14 @@ def sheet(view: DeviceView, stands: Standing, board: Board, glyphs: Glyphs) -> l
     return [*lines, *holders(view, board)]
 
 
-def readings(view: DeviceView, glyphs: Glyphs) -> list[Cell]:
+def readings(view: DeviceView, glyphs: Glyphs, *, label: int = _LABEL) -> list[Cell]:
     """Each reading with its source, or why it has no number."""
     found = []
     for name, reading in view.readings.items():
-        label, unit = _UNITS.get(name, (name, ""))
+        words, unit = _UNITS.get(name, (name, ""))
         if glyphs.ascii:
             unit = unit.replace("°", "")
-        found.append((Piece(f"{label:<{_LABEL}}", "muted"), *_reading(reading, unit)))
+        found.append((Piece(f"{words:<{label}}", "muted"), *_reading(reading, unit)))
     return found
 
 
@@ -156,7 +172,7 @@ def explained(view: DeviceView, stands: Standing, board: Board, glyphs: Glyphs) 
         lines += [(), (Piece(f"{glyphs.text('warning')} ", "warn"), Piece(problem.message))]
         if problem.remedy:
             lines.append((Piece(problem.remedy, "muted"),))
-    return lines
+    return lines if lines[-1] else lines[:-1]
 
 
 def denied(views: Sequence[DeviceView]) -> list[tuple[str, str]]:

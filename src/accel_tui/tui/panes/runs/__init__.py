@@ -66,7 +66,7 @@ class RunsPane(Pane):
 
     def show(self, board: Board) -> None:
         width = self.grid.size.width
-        self.grid.head_rows = 0 if self.strip else 1
+        self.grid.head_rows = 0 if self.strip or not board.runs else 1
         known = self._known(board)
         shown = rows.in_order(board.runs.values())
         if self._filter:
@@ -105,11 +105,11 @@ class RunsPane(Pane):
         else:
             about = (Piece(f"{len(board.runs)}" if board.runs else "", "text"),)
         keys = (("item.open", "log"), ("find.open", "filter"))
-        facts = [piece for verb, word in keys for piece in self._key(verb, word)]
-        self.tell(about, tuple(facts))
+        first, second = (self._key(verb, word) for verb, word in keys)
+        self.tell(about, (*first, Piece("   "), *second))
 
     def _key(self, verb: str, word: str) -> Cell:
-        return (Piece(f"{self.services.key(verb)} ", "accent"), Piece(f"{word}  ", "muted"))
+        return (Piece(f"{self.services.key(verb)} ", "accent"), Piece(word, "muted"))
 
     # The selected run
 

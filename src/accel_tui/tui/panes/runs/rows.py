@@ -104,7 +104,7 @@ def result(run: Run, board: Board, look: Look) -> Cell:
             return cell(Piece("held: ", "warn"), Piece(run.held, "muted"))
         return cell(Piece(f"waits for {run.waiting_for}" if run.waiting_for else "waits for its turn", "muted"))
     if run.state is RunState.FINISHED:
-        return _ended(run)
+        return _ended(run, full=look.width >= FULL_COLUMNS)
     if run.state is RunState.STOPPING:
         return cell(Piece("stopping", "warn"), Piece(_step(run), "muted"))
     return _progress(run, look)
@@ -120,11 +120,17 @@ def _progress(run: Run, look: Look) -> Cell:
     if progress.step is not None and progress.total:
         count = Piece(f" {progress.step}/{progress.total}")
         narrow = 9 if look.width < FULL_COLUMNS else 16
-        extra = _extra(run) if 76 <= look.width < FULL_COLUMNS else ()
+        full = look.width >= FULL_COLUMNS
+        extra = _left(run) if full else _extra(run) if look.width >= 76 else ()
         return (*bar(progress.step / progress.total, narrow, "ok", look.glyphs), count, *extra)
     if progress.phase:
         return cell(Piece(progress.phase))
     return cell(Piece(run.state.value, "muted"))
+
+
+def _left(run: Run) -> Cell:
+    left = run.progress.eta_seconds
+    return () if left is None else (Piece(f"  {duration(left)} left", "muted"),)
 
 
 def _extra(run: Run) -> Cell:
@@ -136,9 +142,10 @@ def _step(run: Run) -> str:
     return "" if run.progress.step is None else f" at step {run.progress.step}"
 
 
-def _ended(run: Run) -> Cell:
+def _ended(run: Run, *, full: bool) -> Cell:
+    """How it ended; with `full` the loss has a column of its own."""
     if run.result is RunResult.SUCCEEDED:
-        value = run.progress.loss
+        value = None if full else run.progress.loss
         return cell(Piece("succeeded", "text")) if value is None else cell(Piece("loss ", "muted"), Piece(loss(value)))
     if run.result is RunResult.STOPPED:
         by = "stopped by you" if run.cause is Cause.STOPPED_BY_USER else "stopped"
