@@ -26,6 +26,8 @@ class FakeSupervisor:
         self.asked: list[tuple[str, Any]] = []
         """What was asked, in order: the method and its arguments."""
         self.history: dict[str, dict[str, list[list[float | None]]]] = {}
+        self.series: dict[str, list[dict[str, Any]]] = {}
+        """The curves of runs by id."""
 
     def tell(self, name: str, data: Mapping[str, Any]) -> None:
         self.events.put(Event(name, dict(data)))
@@ -66,8 +68,13 @@ class FakeClient(Client):
         self._hung_up = True
         self.supervisor.events.put("broken")
 
-    def devices_history(self, seconds: float) -> dict[str, dict[str, list[list[float | None]]]]:
+    def devices_history(self, seconds: float, **chosen: Any) -> dict[str, dict[str, list[list[float | None]]]]:
+        self.supervisor.asked.append(("devices_history", (seconds, chosen)))
         return self.supervisor.history
+
+    def run_metrics(self, ref: str, **chosen: Any) -> dict[str, Any]:
+        self.supervisor.asked.append(("run_metrics", ref))
+        return {"schema": 1, "series": self.supervisor.series.get(ref, []), "devices": {}}
 
     def stop(self, ref: str, *, now: bool = False) -> dict[str, Any]:
         self.supervisor.asked.append(("stop", (ref, now)))

@@ -19,7 +19,7 @@ from accel_tui.model.runs import Run, RunState
 from accel_tui.protocol import messages, paths, sse, version
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from accel_tui.config.settings import Settings
 
@@ -195,11 +195,27 @@ class Client:
         """The inventory; waits up to `wait` seconds for the first complete sample of every source."""
         return Inventory.from_json(self.request("GET", paths.with_query(paths.DEVICES, {"wait": wait})))
 
-    def devices_history(self, seconds: float) -> dict[str, dict[str, list[list[float | None]]]]:
-        """What was recorded of every device in the last `seconds`: by key and reading, `[time, value]` oldest first."""
-        query = paths.with_query(paths.HISTORY, {"seconds": seconds})
-        devices: dict[str, dict[str, list[list[float | None]]]] = self.request("GET", query)["devices"]
-        return devices
+    def devices_history(
+        self,
+        seconds: float,
+        *,
+        devices: Sequence[str] | None = None,
+        readings: Sequence[str] | None = None,
+        points: int | None = None,
+    ) -> dict[str, dict[str, list[list[float | None]]]]:
+        """What was recorded in the last `seconds`: by key and reading, `[time, value]` oldest first.
+
+        Args:
+            devices: Keys; None for all.
+            readings: Names; None for all.
+            points: The most of one series; each then stands for an equal span of time.
+        """
+        chosen = {
+            name: None if of is None else ",".join(of) for name, of in (("devices", devices), ("readings", readings))
+        }
+        query = paths.with_query(paths.HISTORY, {"seconds": seconds, **chosen, "points": points})
+        found: dict[str, dict[str, list[list[float | None]]]] = self.request("GET", query)["devices"]
+        return found
 
     def plan(self, submission: messages.Submission) -> Plan:
         return Plan.from_json(self.request("POST", paths.PLAN, submission.to_json()))
@@ -250,9 +266,10 @@ class Client:
     def remove(self, ref: str) -> dict[str, Any]:
         return self.request("DELETE", paths.run(ref))
 
-    def run_metrics(self, ref: str) -> dict[str, Any]:
-        """The `metrics` document of a run."""
-        return self.request("GET", paths.run(ref, "metrics"))
+    def run_metrics(self, ref: str, *, devices: bool = True, points: int | None = None) -> dict[str, Any]:
+        """The `metrics` document of a run; with `points`, that many of a curve at most."""
+        query = {"devices": None if devices else "0", "points": points}
+        return self.request("GET", paths.with_query(paths.run(ref, "metrics"), query))
 
     def log(self, ref: str, start: int = 0, end: int | None = None) -> bytes:
         """Bytes `start` to `end` (exclusive; None is the end) of a run's log; empty past its end."""

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,19 +71,26 @@ class History:
         """Record these soon. Never blocks and never raises; while nothing can be written the oldest are given up."""
         self._pending.extend(samples)
 
-    def samples(self, device: str, since: float, until: float | None = None) -> dict[str, list[Point]]:
-        """The points of one device in a span of time, by reading name, oldest first; empty when none can be read."""
+    def samples(
+        self, device: str, since: float, until: float | None = None, *, readings: Collection[str] | None = None
+    ) -> dict[str, list[Point]]:
+        """The points of one device in a span of time, by reading name, oldest first; empty when none can be read.
+
+        With `readings`, of those alone.
+        """
         end = self._clock() if until is None else until
+        wanted: Collection[str | None] = (None,) if readings is None else readings
 
         def query(connection: sqlite3.Connection) -> dict[str, list[Point]]:
             found: dict[str, list[Point]] = {}
-            rows = connection.execute(
-                "SELECT reading, time, value, low, high FROM series JOIN samples ON samples.series = series.id"
-                " WHERE device = ? AND time BETWEEN ? AND ? ORDER BY reading, time",
-                (device, since, end),
-            )
-            for reading, *point in rows:
-                found.setdefault(reading, []).append((point[0], point[1], point[2], point[3]))
+            for name in wanted:
+                rows = connection.execute(
+                    "SELECT reading, time, value, low, high FROM series JOIN samples ON samples.series = series.id"
+                    " WHERE device = ? AND (? IS NULL OR reading = ?) AND time BETWEEN ? AND ? ORDER BY reading, time",
+                    (device, name, name, since, end),
+                )
+                for reading, *point in rows:
+                    found.setdefault(reading, []).append((point[0], point[1], point[2], point[3]))
             return found
 
         self.flush()

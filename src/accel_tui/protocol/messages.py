@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -185,6 +186,19 @@ def read_seconds(text: str | None, limit: float) -> float:
     if math.isnan(seconds) or seconds < 0:
         raise UsageError("`wait` must be a number of seconds")
     return min(seconds, limit)
+
+
+def read_points(text: str | None) -> int | None:
+    """The most points of one series that a query asks for; None where it does not say.
+
+    Raises:
+        UsageError: it is no whole number above 0.
+    """
+    if text is None:
+        return None
+    if not re.fullmatch(r"[1-9]\d{0,5}", text):
+        raise UsageError("`points` must be a whole number above 0")
+    return int(text)
 
 
 def dump(document: object) -> str:

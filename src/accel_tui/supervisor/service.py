@@ -35,6 +35,7 @@ from accel_tui.supervisor.reservations import Reservations
 from accel_tui.supervisor.scheduler import Scheduler
 from accel_tui.supervisor.starter import Starter
 from accel_tui.supervisor.submitter import Prepared, Submitter, Where
+from accel_tui.supervisor.thinning import thinned
 from accel_tui.supervisor.watch import Watch
 
 if TYPE_CHECKING:
@@ -247,11 +248,24 @@ class Service:
         self.book.succeeded_by[run.id] = identifier
         self.audit.write("retry", identifier, None, of=run.id)
 
-    async def run_metrics(self, run: Run) -> dict[str, Any]:
-        """The `metrics` document: the run's curves, and its devices' readings while it ran."""
-        series = await asyncio.to_thread(self.folders.metrics, run.id)
+    async def run_metrics(self, run: Run, *, devices: bool = True, most: int | None = None) -> dict[str, Any]:
+        """The `metrics` document: the run's curves, and with `devices` its devices' readings while it ran.
+
+        With `most`, that many points of a curve, each for an equal span of time.
+        """
+        series = await asyncio.to_thread(self._curves, run.id, most)
+        readings = await self._readings_of(run) if devices else {}
+        energy = {"value": None, "method": None, "reason": "energy is not computed by this version"}
+        return {"schema": 1, "run": run.to_json(), "series": series, "devices": readings, "energy_wh": energy}
+
+    def _curves(self, identifier: str, most: int | None) -> list[dict[str, Any]]:
+        series = self.folders.metrics(identifier)
         for one in series:
-            one["points"] = [[time_text(point[0]), *point[1:]] for point in one["points"] if point[0] is not None]
+            points = thinned([point for point in one["points"] if point[0] is not None], most)
+            one["points"] = [[time_text(point[0]), *point[1:]] for point in points]
+        return series
+
+    async def _readings_of(self, run: Run) -> dict[str, Any]:
         devices: dict[str, Any] = {}
         if run.started is not None:
             since = time_seconds(run.started)
@@ -261,8 +275,7 @@ class Service:
                 devices[key] = {
                     name: [[time_text(point[0]), point[1]] for point in points] for name, points in found.items()
                 }
-        energy = {"value": None, "method": None, "reason": "energy is not computed by this version"}
-        return {"schema": 1, "run": run.to_json(), "series": series, "devices": devices, "energy_wh": energy}
+        return devices
 
     async def _tell_devices(self) -> None:
         subscription = self.sampler.subscribe(watch=False)

@@ -26,7 +26,7 @@ from accel_tui.tui.services import Services
 from accel_tui.tui.sessions import open_session
 from accel_tui.tui.styles import BASE
 from accel_tui.tui.theme import DEFAULT, fitting, load_themes
-from accel_tui.tui.trail import KEPT_SECONDS
+from accel_tui.tui.trail import KEPT_SECONDS, READINGS
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ class AccelApp(App[str], inherit_bindings=False):
     async def _remember(self) -> None:
         """The minutes before this screen was opened; a screen without them is as good."""
         with contextlib.suppress(AccelError):
-            history = await self.services.asking.ask(lambda client: client.devices_history(KEPT_SECONDS))
+            history = await self.services.asking.ask(
+                lambda client: client.devices_history(KEPT_SECONDS, readings=READINGS)
+            )
             self.desk.trail.fill(history)
 
     def on_unmount(self) -> None:

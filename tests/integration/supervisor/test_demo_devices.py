@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from accel_tui.keeper import locks
-from accel_tui.model.errors import DeviceAbsentError, StateFolderError
+from accel_tui.model.errors import DeviceAbsentError, StateFolderError, UsageError
 from accel_tui.model.runs import RunState
 from support.supervising import Site, site
 from support.waiting import wait_for
@@ -98,3 +98,23 @@ def test_an_unsafe_lock_folder_refuses_runs_that_need_cards(demo: Site, own_worl
     with pytest.raises(StateFolderError, match="lock"):
         demo.submit(["true"], "gaudi:0", yes=True)
     demo.finished(demo.submit(["true"], "none"))
+
+
+def test_history_of_some_devices_and_readings_in_few_points(demo: Site) -> None:
+    keys = [view.device.key for view in demo.client.devices().devices][:2]
+    names = ["utilization_percent", "power_watts"]
+
+    def chosen() -> bool:
+        found = demo.client.devices_history(60, devices=keys[:1], readings=names[:1])
+        return list(found) == keys[:1] and len(found[keys[0]].get(names[0], [])) > 2
+
+    wait_for(chosen)
+    everything = demo.client.devices_history(60)
+    assert set(keys) < set(everything)
+    assert set(names) < set(everything[keys[0]])
+    few = demo.client.devices_history(60, devices=keys, readings=names, points=2)
+    assert set(few) == set(keys)
+    assert all(set(series) == set(names) for series in few.values())
+    assert all(0 < len(points) <= 2 for series in few.values() for points in series.values())
+    with pytest.raises(UsageError):
+        demo.client.devices_history(60, points=-1)

@@ -8,14 +8,16 @@ import time
 from typing import TYPE_CHECKING
 
 from accel_tui.model.devices import Problem
-from accel_tui.protocol.messages import read_seconds
+from accel_tui.protocol.messages import read_points, read_seconds
 from accel_tui.protocol.version import SETTINGS_HEADER
 from accel_tui.supervisor.replies import reply
+from accel_tui.supervisor.thinning import thinned
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from accel_tui.devices.history import History
     from accel_tui.supervisor.service import Service
 
 WAIT_LIMIT = 2.5
@@ -39,11 +41,29 @@ async def devices(service: Service, request: Request) -> Response:
 
 
 async def history(service: Service, request: Request) -> Response:
-    """What was recorded of every device in the last `seconds` (at most a day): time and value, oldest first."""
-    seconds = read_seconds(request.query_params.get("seconds"), HISTORY_LIMIT_SECONDS)
-    since = time.time() - seconds
+    """What was recorded in the last `seconds` (at most a day): time and value, oldest first.
+
+    `devices` and `readings` are names separated by commas, all without them; `points` is the most of one series.
+    """
+    query = request.query_params
+    since = time.time() - read_seconds(query.get("seconds"), HISTORY_LIMIT_SECONDS)
+    wanted, readings = _names(query.get("devices")), _names(query.get("readings"))
+    points = read_points(query.get("points"))
     devices = {}
     for view in service.sampler.snapshot().devices:
-        found = await asyncio.to_thread(service.history.samples, view.device.key, since)
-        devices[view.device.key] = {name: [[point[0], point[1]] for point in points] for name, points in found.items()}
+        if wanted is None or view.device.key in wanted:
+            devices[view.device.key] = await asyncio.to_thread(
+                _series, service.history, view.device.key, since, readings, points
+            )
     return reply({"schema": 1, "devices": devices})
+
+
+def _series(
+    history: History, key: str, since: float, readings: set[str] | None, points: int | None
+) -> dict[str, list[list[float | None]]]:
+    found = history.samples(key, since, readings=readings)
+    return {name: thinned([(one[0], one[1]) for one in series], points) for name, series in found.items()}
+
+
+def _names(text: str | None) -> set[str] | None:
+    return None if text is None else set(text.split(","))

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from accel_tui.model.errors import FileError, UsageError
 from accel_tui.model.runs import RunResult, RunState
-from accel_tui.protocol.messages import Submission, read_seconds
+from accel_tui.protocol.messages import Submission, read_points, read_seconds
 from accel_tui.protocol.paths import WAIT_LIMIT_SECONDS
 from accel_tui.supervisor.book import RECENT_SECONDS, Entry
 from accel_tui.supervisor.index import compile_name
@@ -150,7 +150,10 @@ async def _bytes(descriptor: int, start: int, end: int) -> AsyncIterator[bytes]:
 
 
 async def metrics(service: Service, request: Request) -> Response:
+    """The curves; `devices=0` leaves the devices' readings out, `points` is the most of one curve."""
+    query = request.query_params
+    devices, most = query.get("devices") != "0", read_points(query.get("points"))
     await service.book.ready(request.path_params["ref"])
     found = service.book.get(request.path_params["ref"])
     run = found.picture() if isinstance(found, Entry) else found
-    return reply(await service.run_metrics(run))
+    return reply(await service.run_metrics(run, devices=devices, most=most))
