@@ -10,13 +10,13 @@ from textual.app import ComposeResult
 from accel_tui.model.devices import DeviceView
 from accel_tui.tui.board import Board, LinkState
 from accel_tui.tui.glyphs import Glyphs, clock, duration
+from accel_tui.tui.idle import IdleWatch
 from accel_tui.tui.naming import is_card, number, selector, short_name
 from accel_tui.tui.panes import Pane
 from accel_tui.tui.panes.devices import details, groups, rows
-from accel_tui.tui.panes.devices.idle import IdleWatch
-from accel_tui.tui.panes.devices.standing import Standing, standing
 from accel_tui.tui.screens.sheet import Sheet
 from accel_tui.tui.services import Services
+from accel_tui.tui.standing import Standing, standing
 from accel_tui.tui.widgets.columns import Column
 from accel_tui.tui.widgets.grid import Grid
 from accel_tui.tui.widgets.lines import Lines

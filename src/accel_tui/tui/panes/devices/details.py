@@ -8,7 +8,7 @@ from accel_tui.model.devices import Device, DeviceView, Reading, ReadingStatus
 from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import Glyphs, data_rate, size, thousands
 from accel_tui.tui.naming import address, number, selector, short_name
-from accel_tui.tui.panes.devices.standing import Standing
+from accel_tui.tui.standing import Standing
 from accel_tui.tui.widgets.pieces import Cell, Piece, fit
 
 _UNITS: Mapping[str, tuple[str, str]] = {

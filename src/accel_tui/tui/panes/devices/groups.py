@@ -10,7 +10,7 @@ from accel_tui.model.devices import Device, DeviceView
 from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.naming import count, is_card, number, selector
-from accel_tui.tui.panes.devices.standing import Standing
+from accel_tui.tui.standing import Standing
 from accel_tui.tui.widgets.pieces import Cell, Piece
 
 GAUDI_SIZES = (2, 4)

@@ -9,8 +9,8 @@ from accel_tui.model.devices import DeviceState, DeviceView, Reading, ReadingSta
 from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import GIB, GLYPHS, Glyphs, duration, memory, percent
 from accel_tui.tui.naming import address, is_card, number, short_name
-from accel_tui.tui.panes.devices.standing import Standing
-from accel_tui.tui.panes.devices.standing import number as value_of
+from accel_tui.tui.standing import Standing
+from accel_tui.tui.standing import number as value_of
 from accel_tui.tui.widgets.bar import bar
 from accel_tui.tui.widgets.columns import Column, Row, lay_out
 from accel_tui.tui.widgets.heat import heat_cell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accel_tui.tui.board import Board
-from accel_tui.tui.panes.devices.standing import number
+from accel_tui.tui.standing import number
 
 IDLE_SECONDS = 60.0
 """A held card without work for so long is worth a word; shorter pauses are normal."""
