@@ -29,6 +29,15 @@ def test_command_line_starts_without_anything_heavy() -> None:
     assert not found & (TORCH_STACK | SCREEN | SERVER | {"pydantic", "tomlkit", "psutil"})
 
 
+def test_asking_for_devices_loads_no_more_than_it_needs() -> None:
+    """Each of these once took as long as the answer of the supervisor."""
+    found = loaded(
+        "from accel_tui.cli import context, main, parser; import accel_tui.client.connection;"
+        "parser.parse(['devices', '--json'])[0].load()"
+    )
+    assert not found & {"shutil", "lzma", "traceback", "accel_tui.model.plans", "accel_tui.model.runs"}
+
+
 def test_supervisor_never_loads_screen_or_torch_stack() -> None:
     found = loaded("import accel_tui.supervisor.main")
     assert not top_level(found) & (TORCH_STACK | SCREEN)

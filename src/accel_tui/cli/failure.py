@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.cli.output import Output, Styled
 from accel_tui.model.errors import AccelError, CheckRefusedError, ExitCode
-from accel_tui.model.plans import CheckLevel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +60,7 @@ def _tell(error: AccelError, output: Output) -> None:
         output.note("  ", line)
     if isinstance(error, CheckRefusedError):
         for check in error.checks:
-            if check.level in (CheckLevel.REFUSAL, CheckLevel.ASK):
+            if check.level.value in ("refusal", "ask"):
                 output.note("  ", output.glyph(check.level.value), f" {check.level.value} {check.id}: {check.message}")
                 if check.remedy:
                     output.note("    ", Styled(check.remedy, "muted"))
@@ -85,6 +83,8 @@ def _write_report(report_folder: Callable[[], Path]) -> Path | None:
     import tempfile
 
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    import traceback
+
     text = f"{moment} Python {sys.version.split()[0]}\n{traceback.format_exc()}"
     for folder in (report_folder, lambda: Path(tempfile.gettempdir())):
         try:

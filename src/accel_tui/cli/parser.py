@@ -7,6 +7,8 @@ it, so it arrives byte for byte.
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from accel_tui.cli.table import VERBS, Verb, find
@@ -24,6 +26,24 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, remedy=f"`{self.prog} --help` shows what it takes")
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """argparse makes one for every argument, and would load shutil and its compressors to know the terminal's width."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    """The width to write for: COLUMNS, else that of the terminal, else 80."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
+    except (OSError, ValueError):  # no terminal, or a closed one
+        return 80
 
 
 class _Version(argparse.Action):
@@ -118,7 +138,7 @@ def _style(description: str, example: str) -> dict[str, Any]:
     return {
         "description": description,
         "epilog": f"example:\n  {example}",
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "formatter_class": _Formatter,
         "allow_abbrev": False,
     }
 

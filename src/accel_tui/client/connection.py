@@ -14,14 +14,15 @@ from accel_tui.client.transport import SocketConnection
 from accel_tui.config.state import demo_folder
 from accel_tui.model.devices import Inventory
 from accel_tui.model.errors import SupervisorError, UsageError, error_from_json
-from accel_tui.model.plans import Check, Plan
-from accel_tui.model.runs import Run, RunState
-from accel_tui.protocol import messages, paths, sse, version
+from accel_tui.protocol import messages, paths, version
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from accel_tui.config.settings import Settings
+    from accel_tui.model.plans import Check, Plan
+    from accel_tui.model.runs import Run
+    from accel_tui.protocol import sse
 
 _ABSENT = (ConnectionRefusedError, FileNotFoundError)
 """Nobody listens."""
@@ -218,9 +219,13 @@ class Client:
         return found
 
     def plan(self, submission: messages.Submission) -> Plan:
+        from accel_tui.model.plans import Plan
+
         return Plan.from_json(self.request("POST", paths.PLAN, submission.to_json()))
 
     def check(self, submission: messages.Submission) -> tuple[Check, ...]:
+        from accel_tui.model.plans import Check
+
         checks = self.request("POST", paths.CHECK, submission.to_json())["checks"]
         return tuple(Check.from_json(check) for check in checks)
 
@@ -235,11 +240,15 @@ class Client:
         self, *, everything: bool = False, state: str | None = None, name: str | None = None, limit: int | None = None
     ) -> list[Run]:
         """Runs, newest first: live ones and those of the last 7 days, or all; `name` is a regular expression."""
+        from accel_tui.model.runs import Run
+
         query = {"all": everything, "state": state, "name": name, "limit": limit}
         return [Run.from_json(run) for run in self.request("GET", paths.with_query(paths.RUNS, query))["runs"]]
 
     def run(self, ref: str, wait: float | None = 0.0) -> Run:
         """The run; with `wait` (seconds, None without end) the answer comes when it and its retries are finished."""
+        from accel_tui.model.runs import Run, RunState
+
         end = None if wait is None else time.monotonic() + wait
         while True:
             left = paths.WAIT_LIMIT_SECONDS if end is None else min(paths.WAIT_LIMIT_SECONDS, end - time.monotonic())
@@ -318,6 +327,8 @@ class Client:
 
         Ends when the link breaks, falls silent or is hung up: what follows tells whether anyone answers.
         """
+        from accel_tui.protocol import sse
+
         link = self._ear = SocketConnection(self.state_dir)
         decoder = sse.Decoder()
         with contextlib.closing(link), contextlib.suppress(OSError, http.client.HTTPException, ValueError):

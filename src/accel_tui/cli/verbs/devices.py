@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accel_tui.cli.picture import device_table
-
 if TYPE_CHECKING:
     import argparse
 
     from accel_tui.cli.context import Context
+    from accel_tui.model.devices import Inventory
 
 EXAMPLE = "accel-tui devices --json"
 
@@ -23,12 +22,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(context: Context) -> int:
     """Print the inventory, once or for as long as nobody interrupts."""
     output = context.output
-    inventory = context.client.devices()
     watch = context.arguments.watch
-    if context.arguments.json:
-        output.document(inventory.to_json(), indent=None if watch else 2)
-    else:
+
+    def show(inventory: Inventory) -> None:
+        if context.arguments.json:
+            output.document(inventory.to_json(), indent=None if watch else 2)
+            return
+        from accel_tui.cli.picture import device_table
+
         device_table(output, inventory)
+
+    show(context.client.devices())
     if not watch:
         return 0
     from accel_tui.model.devices import Inventory
@@ -37,10 +41,8 @@ def run(context: Context) -> int:
         if event.name != "devices":
             continue
         fresh = Inventory.from_json(event.data.get("inventory", event.data))
-        if context.arguments.json:
-            output.document(fresh.to_json(), indent=None)
-        else:
+        if not context.arguments.json:
             output.line("")
-            device_table(output, fresh)
+        show(fresh)
         output.flush()
     return 0
