@@ -145,13 +145,14 @@ class Grid(Painted, can_focus=True):
             empty: Lines shown instead when there is no row: the fact, and what changes it.
         """
         old, old_cursor, old_top, old_columns = self._rows, self._cursor, self._top, self._columns
+        old_empty = self._empty
         key, in_sight = self.cursor_key, old_top <= old_cursor < old_top + self._height
         self._columns = self._columns if columns is None else tuple(columns)
         self._rows, self._empty = tuple(rows), tuple(empty)
         self._cursor = self._place_of(key)
         self._clamp(follow=in_sight)
         unlike = len(old) != len(self._rows) or self._top != old_top or self._columns != old_columns
-        if unlike or not self._rows:
+        if unlike or (not self._rows and self._empty != old_empty):
             self.refresh()
         else:
             self._repaint_changes(old, old_cursor)

@@ -8,7 +8,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from accel_tui.tui.widgets.painted import Painted
-from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, Rule, cell_width, spread
+from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, Rule, cell_width, changed_span, spread
 
 
 class Lines(Painted):
@@ -41,21 +41,28 @@ class Lines(Painted):
         if len(old) != len(self._lines):
             self.refresh(layout=True)
             return
-        changed = [y for y, (one, other) in enumerate(zip(old, self._lines, strict=True)) if one != other]
-        if changed:
-            self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
+        regions = []
+        for y, (one, other) in enumerate(zip(old, self._lines, strict=True)):
+            start, end = (0, 0) if one == other else changed_span(self._laid_out(one), self._laid_out(other))
+            if end > start:
+                regions.append(Region(start, y, end - start, 1))
+        if regions:
+            self.refresh(*regions)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._lines)
 
     def render_line(self, y: int) -> Strip:
-        content = self._lines[y] if y < len(self._lines) else ()
+        return self.line(self._laid_out(self._lines[y]) if y < len(self._lines) else ())
+
+    def _laid_out(self, content: Cell | Ends | Rule) -> Cell:
+        """A line for the width of now."""
         if isinstance(content, Ends):
             cut = self.glyphs.text("cut")
-            content = spread(content.left, content.right, self.size.width, cut, self.glyphs.ascii)
-        elif isinstance(content, Rule):
-            content = self._rule(content)
-        return self.line(content)
+            return spread(content.left, content.right, self.size.width, cut, self.glyphs.ascii)
+        if isinstance(content, Rule):
+            return self._rule(content)
+        return self.fitted(content, self.size.width)
 
     def _rule(self, rule: Rule) -> Cell:
         sign = self.sign("rule")

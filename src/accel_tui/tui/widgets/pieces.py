@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -149,6 +149,24 @@ def joined(pieces: Iterable[Piece]) -> Cell:
         elif piece.text:
             runs.append(piece)
     return tuple(runs)
+
+
+def changed_span(one: Cell, other: Cell) -> tuple[int, int]:
+    """The columns from the first to the last, exclusive, in which two cleaned lines of one width differ."""
+    before, after = list(_cells(one)), list(_cells(other))
+    if len(before) != len(after):
+        return 0, max(len(before), len(after))
+    places = [x for x, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    return (places[0], places[-1] + 1) if places else (0, 0)
+
+
+def _cells(content: Cell) -> Iterator[tuple[str, Piece | None]]:
+    """Letter and style of every column; the second column of a wide letter repeats it."""
+    for piece in content:
+        style = piece._replace(text="")
+        for letter in piece.text:
+            for _ in range(cell_len(letter)):
+                yield letter, style
 
 
 def spread(left: Cell, right: Cell, width: int, cut: str = "…", ascii_only: bool = False) -> Cell:
