@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 
 class KeeperError(AccelError):
-    """No keeper could be started, or it did not say what became of the run: look into the run folder."""
+    """A keeper did not say what became of the run: look into the run folder."""
 
     code = "keeper"
+
+
+class NoKeeperError(KeeperError):
+    """No keeper could be started: the run folder is as it was, and the run may be tried again."""
 
 
 class Link(asyncio.Protocol):
@@ -114,13 +118,13 @@ async def start_process(argv: Sequence[str], environment: Mapping[str, str], sec
     """Start what reports `{"ready": true, "pid": …}` and leaves our process tree; the link to it, and its pid.
 
     Raises:
-        KeeperError: it cannot be started, or does not report in time.
+        NoKeeperError: it cannot be started, or does not report in time.
     """
     process = None
     try:
         link, theirs = await open_link()
     except OSError as error:
-        raise KeeperError(f"{argv[0]} cannot be started: {error.strerror}") from None
+        raise NoKeeperError(f"{argv[0]} cannot be started: {error.strerror}") from None
     try:
         with theirs:
             process = subprocess.Popen(
@@ -134,9 +138,9 @@ async def start_process(argv: Sequence[str], environment: Mapping[str, str], sec
             process.kill()
             process.wait()
         if isinstance(error, asyncio.TimeoutError):
-            raise KeeperError(f"{argv[0]} started no keeper within {seconds:g} s") from None
+            raise NoKeeperError(f"{argv[0]} started no keeper within {seconds:g} s") from None
         if isinstance(error, (OSError, ValueError)):
-            raise KeeperError(f"{argv[0]} started no keeper: {error}") from None
+            raise NoKeeperError(f"{argv[0]} started no keeper: {error}") from None
         raise
     return link, pid
 

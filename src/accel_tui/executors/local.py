@@ -20,7 +20,7 @@ from accel_tui.executors.detached import (
     starter_environment,
     supervisor_argv,
 )
-from accel_tui.executors.links import KeeperError, Link, start_process
+from accel_tui.executors.links import KeeperError, Link, NoKeeperError, start_process
 from accel_tui.executors.nursery import Nursery
 from accel_tui.keeper.processes import OWN
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-__all__ = ["KeeperError", "Keepers", "start_supervisor", "supervisor_argv"]
+__all__ = ["KeeperError", "Keepers", "NoKeeperError", "start_supervisor", "supervisor_argv"]
 
 ANSWER_SECONDS = 60.0
 """How long a keeper may take from its instruction to the exec; slow file systems count in."""
@@ -90,7 +90,8 @@ class Keepers:
         """Give a run to a keeper; its answer, as docs/architecture.md describes both.
 
         Raises:
-            KeeperError: no keeper could be started (the folder is untouched), or it fell silent, and the folder tells.
+            NoKeeperError: no keeper could be started.
+            KeeperError: it fell silent, and the folder tells.
         """
         keeper, pid = await self._keeper()
         try:

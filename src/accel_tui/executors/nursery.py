@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 
-from accel_tui.executors.links import KeeperError, Link, open_link
+from accel_tui.executors.links import Link, NoKeeperError, open_link
 from accel_tui.keeper import processes
 
 FORK_SECONDS = 5.0
@@ -31,12 +31,12 @@ class Nursery:
         """A keeper that waits for its instruction: its link, and its pid.
 
         Raises:
-            KeeperError: none came. It was told nothing, so none is left that could still begin.
+            NoKeeperError: none came. It was told nothing, so none is left that could still begin.
         """
         try:
             link, theirs = await open_link()
         except OSError as error:
-            raise KeeperError(f"no keeper can be forked: {error.strerror}") from None
+            raise NoKeeperError(f"no keeper can be forked: {error.strerror}") from None
         try:
             with theirs:
                 socket.send_fds(self._control.socket, [b"k"], [theirs.fileno()])
@@ -44,9 +44,9 @@ class Nursery:
         except BaseException as error:
             link.close()
             if isinstance(error, asyncio.TimeoutError):
-                raise KeeperError(f"nursery {self.pid} forked no keeper within {seconds:g} s") from None
+                raise NoKeeperError(f"nursery {self.pid} forked no keeper within {seconds:g} s") from None
             if isinstance(error, (OSError, ValueError)):
-                raise KeeperError(f"nursery {self.pid} forked no keeper: {error}") from None
+                raise NoKeeperError(f"nursery {self.pid} forked no keeper: {error}") from None
             raise
 
     def close(self, *, force: bool = False) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 RECORD_BYTES = 4096
 """Size of a reserved record: one block of the usual file systems."""
 
+RESERVED = b" " * RECORD_BYTES
+"""What a reserved record holds until it is written."""
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -76,14 +79,17 @@ def read_json(path: StrPath) -> Any:
 def reserve(path: StrPath, *, sync: bool = True) -> int:
     """Make a file of `RECORD_BYTES` spaces whose blocks are on the disk; the descriptor to overwrite it with.
 
-    With `sync=False` they are there once the caller has synced the descriptor.
+    One that is reserved already is taken as it is: its blocks must not be given up, not even for a moment. With
+    `sync=False` they are on the disk once the caller has synced the descriptor.
 
     Raises:
         OSError: it cannot be made, as on a full disk.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        _write_all(descriptor, b" " * RECORD_BYTES)
+        if os.pread(descriptor, RECORD_BYTES + 1, 0) != RESERVED:
+            os.ftruncate(descriptor, 0)
+            _write_all(descriptor, RESERVED)
         if sync:
             os.fsync(descriptor)
     except BaseException:

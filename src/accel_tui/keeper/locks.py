@@ -307,7 +307,7 @@ def _read_claim(descriptor: int) -> dict[str, str]:
     if (
         user.isascii() and user.isdigit() and len(user) < 10
     ):  # we write the number: naming it can take a directory service
-        claim["user"] = _user_name(int(user))
+        claim["user"] = user_name(int(user))
     return claim
 
 
@@ -335,7 +335,7 @@ def _describe(descriptor: int, pid: int | None) -> Holder:
         pid = None  # ended since; an heir of the descriptor holds the lock
     else:
         try:
-            user = _user_name(os.stat(f"/proc/{pid}").st_uid)
+            user = user_name(os.stat(f"/proc/{pid}").st_uid)
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 words = file.read(_CLAIM_BYTES).rstrip(b"\0").replace(b"\0", b" ")
             command = words.decode("utf-8", "replace")[:_TEXT_LENGTH] or None
@@ -344,7 +344,8 @@ def _describe(descriptor: int, pid: int | None) -> Holder:
     return Holder(pid, user, command, _read_claim(descriptor))
 
 
-def _user_name(uid: int) -> str:
+def user_name(uid: int) -> str:
+    """The account's name; its number where it has none, as in many containers."""
     import pwd  # loads the host's name service: only where a name is shown
 
     try:

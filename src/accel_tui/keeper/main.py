@@ -7,6 +7,7 @@ Everything is imported before `ready`: an upgrade, or the removal of the package
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -72,6 +73,8 @@ def _keep(line: bytes) -> None:
     try:
         instruction = files.decode(line)
         _open_own_log(instruction)
+        # Before anything is read: what a supervisor decides about the folder it decides under this lock, too.
+        _own_lock(os.path.join(instruction["folder"], "lock"))
         run = _Run(Order(instruction))
         run.start()
     except _RefusedError as refused:
@@ -114,7 +117,6 @@ class _Run:
         """
         order = self._order
         detach.become_subreaper()
-        _own_lock(order.path("lock"))
         unsafe = self._reserve()
         boot = processes.boot_id()
         try:
@@ -125,7 +127,7 @@ class _Run:
                     sync_folder=True, beside=[self._record],
                 )  # fmt: skip
         except OSError as error:
-            raise _RefusedError("damaged", f"{order.folder} cannot be written: {error.strerror}") from None
+            raise _unwritable(order.folder, error) from None
         if unsafe is not None:
             self._not_launched(str(unsafe), record.not_launched(str(unsafe)))
         if os.path.exists(order.path("stop.json")):
@@ -172,6 +174,12 @@ class _Run:
         raise _RefusedError("launch-failed", message) from None
 
 
+def _unwritable(path: str, error: OSError) -> _RefusedError:
+    """A full disk is a state of the host, as a busy device is; everything else is damage."""
+    reason = "busy" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "damaged"
+    return _RefusedError(reason, f"{path} cannot be written: {error.strerror}")
+
+
 def _own_lock(path: str) -> None:
     """Hold the run's lock for the rest of our life.
 
@@ -181,7 +189,7 @@ def _own_lock(path: str) -> None:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise _RefusedError("damaged", f"{path}: {error.strerror}") from None
+        raise _unwritable(path, error) from None
     for _ in range(20):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -48,6 +48,8 @@ class Order:
         self.state = self._read("state.json")
         if self.state.get("state") != "preparing":
             raise OrderError(f"{self.path('state.json')} says {self.state.get('state')!r}, not 'preparing'")
+        if self.state.get("start") != instruction.get("start"):
+            raise OrderError(f"{self.path('state.json')} is that of another start")
         self._must_not_have_ended()
         plan = self._read("plan.json")
         try:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import signal
 
+TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 TAG = "ACCEL_TUI_RUN"
 """The variable that every process of a run has in its environment, unless it cleared it."""
 
 OWN = "ACCEL_TUI_PROCESS"
 """The variable that keepers and supervisors have: one that a run's process started does not belong to that run."""
 
-_STATE, _PARENT, _START = 0, 1, 19  # positions after the last ")" of /proc/PID/stat: fields 3, 4 and 22
+_STATE, _PARENT, _SESSION, _START = 0, 1, 3, 19  # after the last ")" of /proc/PID/stat: fields 3, 4, 6 and 22
 
 
 def start_time(pid: int) -> int | None:
@@ -80,6 +84,65 @@ def tagged(tag: str) -> list[tuple[int, int]]:
         if wanted in _environment(pid).split(b"\0"):
             found.append((pid, int(fields[_START])))
     return found
+
+
+def remains(tag: str, main: tuple[int, int] | None, files: Iterable[str] = ()) -> list[tuple[int, int]]:
+    """Pid and start time of every living process of a run that has no keeper to descend from.
+
+    By the tag in its environment; for those that cleared theirs, by the session that the main process began, by a file
+    of the run that it writes or has locked (its log, the devices' locks), and by descent from any of these.
+    """
+    living = {pid: fields for pid in _pids() if (fields := _stat(pid)) is not None and not _ended(fields)}
+    living.pop(os.getpid(), None)
+    identities = {(status.st_dev, status.st_ino) for path in files if (status := _status(path)) is not None}
+    # A session keeps its number from being given to a new process: a leader that started later began another one.
+    leader = None if main is None else living.get(main[0])
+    session = None if main is None or (leader is not None and int(leader[_START]) != main[1]) else main[0]
+    wanted = f"{TAG}={tag}".encode("utf-8", "surrogateescape")
+    found = {
+        pid
+        for pid, fields in living.items()
+        if int(fields[_SESSION]) == session
+        or wanted in _environment(pid).split(b"\0")
+        or (identities and _uses(pid, identities))
+    }
+    found = {pid for pid in found if not _of_its_own(pid, tag)}
+    while below := {
+        pid
+        for pid, fields in living.items()
+        if pid not in found and int(fields[_PARENT]) in found and not _of_its_own(pid, tag)
+    }:
+        found |= below
+    return [(pid, int(living[pid][_START])) for pid in sorted(found)]
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _uses(pid: int, identities: set[tuple[int, int]]) -> bool:
+    """Whether the process appends to one of these files, or holds a lock on it; who merely reads it does not count."""
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except OSError:  # another user's, or gone
+        return False
+    return any(_appends_or_locks(pid, name, identities) for name in names)
+
+
+def _appends_or_locks(pid: int, name: str, identities: set[tuple[int, int]]) -> bool:
+    try:
+        status = os.stat(f"/proc/{pid}/fd/{name}")
+        if (status.st_dev, status.st_ino) not in identities:
+            return False
+        with open(f"/proc/{pid}/fdinfo/{name}", "rb") as file:
+            lines = file.read().splitlines()
+    except OSError:  # closed meanwhile
+        return False
+    flags = next((int(line[6:], 8) for line in lines if line.startswith(b"flags:")), 0)
+    return bool(flags & os.O_APPEND) or any(line.startswith(b"lock:") and b"FLOCK" in line for line in lines)
 
 
 def signal_exact(pid: int, start: int, signo: int) -> bool:

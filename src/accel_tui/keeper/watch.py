@@ -31,10 +31,12 @@ class Wakeup:
         """Becomes readable with every signal."""
         self.terminated = False
         """SIGTERM came: the keeper itself was asked to end."""
+        self.hurried = False
+        """SIGUSR2 came: the run is to end at once, and there was no room to write that down."""
         os.set_blocking(sender, False)
         os.set_blocking(self.descriptor, False)
         signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
-        for signo in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGTERM):
+        for signo in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM):
             signal.signal(signo, self._note)
 
     def drain(self) -> None:
@@ -46,8 +48,8 @@ class Wakeup:
             return
 
     def _note(self, signo: int, _frame: object) -> None:
-        if signo == signal.SIGTERM:
-            self.terminated = True
+        self.terminated |= signo == signal.SIGTERM
+        self.hurried |= signo == signal.SIGUSR2
 
 
 class Watch:
@@ -134,6 +136,9 @@ class Watch:
     def _look_for_stop(self, moment: float, wakeup: Wakeup) -> None:
         alive = self.status is None
         began = self.stop.look(moment, main_alive=alive)
+        if wakeup.hurried:
+            wakeup.hurried = False
+            began |= self._ask(moment, "stopped-by-user", "signal SIGUSR2 to the keeper", now=True)
         if alive and wakeup.terminated:
             wakeup.terminated = False
             began |= self._ask(moment, "stopped-by-user", "signal SIGTERM to the keeper")
@@ -143,13 +148,13 @@ class Watch:
         if began:
             self.report("state.json", self._order.write_state, state="stopping")
 
-    def _ask(self, moment: float, cause: str, who: str) -> bool:
+    def _ask(self, moment: float, cause: str, who: str, *, now: bool = False) -> bool:
         """Stop by our own decision: written down first, so that it completes even without us."""
         path = self._order.path("stop.json")
         if not os.path.exists(path):
-            request = {"schema": 1, "now": False, "cause": cause, "requested": time_text(time.time()), "by": who}
+            request = {"schema": 1, "now": now, "cause": cause, "requested": time_text(time.time()), "by": who}
             self.report("stop.json", files.write_json, path, request)
-        return self.stop.begin(moment, cause, now=False, main_alive=True)
+        return self.stop.begin(moment, cause, now=now, main_alive=self.status is None)
 
     def _note_log_growth(self) -> None:
         """Append time and size to `log.times` when the log has grown."""

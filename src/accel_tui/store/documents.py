@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 SCHEMA = 1
 MOST_BYTES = 16 * 1024 * 1024
 """No document of ours comes near; reading more would only help whoever put it there."""
+
+OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Errors that say something of this process and nothing of the file: they are passed on as they are."""
 
 T = TypeVar("T")
 
@@ -28,6 +32,7 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     Raises:
         FileNotFoundError: there is none.
         DamagedError: a link, a pipe, too large, or unreadable.
+        OSError: this process lacks descriptors or memory.
     """
     try:
         # Without O_NONBLOCK a pipe in place of the file would hold us for ever.
@@ -35,6 +40,8 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as fault:
+        if fault.errno in OURS:
+            raise
         raise DamagedError(f"{path.name} cannot be read: {fault.strerror}") from fault
     try:
         status = os.fstat(descriptor)

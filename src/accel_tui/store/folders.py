@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
@@ -12,8 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.keeper.files import encode, overwrite, reserve, sync_all, sync_directory, sync_file, write_json
-from accel_tui.keeper.processes import boot_id
+from accel_tui.keeper.files import RESERVED, encode, overwrite, reserve, sync_directory, sync_file, write_json
 from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.plans import Plan
 from accel_tui.model.runs import MOVES, Cause, Progress, Run, RunState
@@ -21,12 +21,15 @@ from accel_tui.model.times import time_text
 from accel_tui.store import events
 from accel_tui.store.documents import SCHEMA, DamagedError, read_document, read_record
 from accel_tui.store.identifiers import is_id, new_id
-from accel_tui.store.reading import last_change, read_run
+from accel_tui.store.making import fill, first_state
+from accel_tui.store.reading import held, last_change, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _TEMPORARY = re.compile(r"\.(?:new|removed)-")
+_LOCK_TRIES, _LOCK_PAUSE = 20, 0.005
+"""A keeper holds its run's lock for good, whoever probes it for a moment."""
 
 
 class RunFolders:
@@ -147,14 +150,15 @@ class RunFolders:
             "spec.json": encode({"schema": SCHEMA, **spec}),
             "environment.json": encode({"schema": SCHEMA, **environment}),
             "plan.json": encode(plan.to_json() if isinstance(plan, Plan) else dict(plan)),
-            "state.json": encode(_first_state(str(spec["created"]), position, held)),
+            "state.json": encode(first_state(str(spec["created"]), position, held)),
+            "exit.json": RESERVED,  # from here on the end of the run can be recorded, however full the disk gets
         }
         if worker is not None:
             files["worker.pyz"] = worker
         if script is not None:
             files["run.sh"] = script.encode("utf-8", "surrogateescape")
         try:
-            _fill(temporary, files)
+            fill(temporary, files)
             temporary.rename(target)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -190,9 +194,16 @@ class RunFolders:
         return document
 
     def write_start(
-        self, identifier: str, environment: Mapping[str, Any], plan: Plan, script: Callable[[], str]
+        self,
+        identifier: str,
+        environment: Mapping[str, Any],
+        plan: Plan,
+        script: Callable[[], str],
+        start: str | None = None,
     ) -> bool:
         """What is written when a run leaves the queue: state `preparing`, and what changed since the submit.
+
+        `start` names this start: a keeper that was told of another one does not begin.
 
         Nobody has to wait for the disk: the keeper rewrites the state at once and durably, the rest is durable after
         `sync_start`. What a host loses that crashes in between is a run that was lost anyway.
@@ -200,7 +211,7 @@ class RunFolders:
         Returns:
             Whether anything but the state changed, so that `sync_start` has something to do.
         """
-        state = self._changed_state(identifier, {"state": RunState.PREPARING, "held": None})
+        state = self._changed_state(identifier, {"state": RunState.PREPARING, "held": None, "start": start})
         folder = self.path(identifier)
         documents = {"environment.json": {"schema": SCHEMA, **environment}, "plan.json": plan.to_json()}
         changed = not all(_same(folder / name, document) for name, document in documents.items())
@@ -211,6 +222,23 @@ class RunFolders:
                 write_json(folder / name, document, sync=False)
         write_json(folder / "state.json", state, sync=False)
         return changed
+
+    def requeue(self, identifier: str, held: str | None = None) -> bool:
+        """Put a run that left the queue back to it; False when a keeper has it after all.
+
+        Decided under the run's lock, without which no keeper begins; one that comes late finds that its start is void.
+
+        Raises:
+            OSError: it cannot be written; then `preparing` stands there, which the next supervisor takes for queued.
+        """
+        with self._unkept(identifier) as free:
+            document = self.state(identifier) if free else {}
+            if document.get("state") not in (RunState.QUEUED.value, RunState.PREPARING.value):
+                return False
+            back = {**document, "state": RunState.QUEUED.value, "held": held, "start": None}
+            if back != document:
+                write_json(self.path(identifier) / "state.json", back)
+            return True
 
     def request_stop(
         self, identifier: str, now: bool = False, by: str = "user", cause: Cause = Cause.STOPPED_BY_USER
@@ -226,8 +254,30 @@ class RunFolders:
         request = {"schema": SCHEMA, "now": now, "cause": cause.value, "requested": time_text(time.time()), "by": by}
         write_json(path, {**request, **earlier, "now": now})
 
+    def has_keeper(self, identifier: str) -> bool:
+        """Whether a keeper lives, whatever the run's files say of it."""
+        return held(self.path(identifier) / "lock")
+
+    def stop_cause(self, identifier: str) -> Cause | None:
+        """Why the run is to be stopped; None while nobody asked for it."""
+        path = self.path(identifier) / "stop.json"
+        if not path.exists():
+            return None
+        try:
+            limit = read_document(path).get("cause") == Cause.TIME_LIMIT.value
+        except (FileNotFoundError, DamagedError):
+            limit = False  # somebody asked; what exactly is lost
+        return Cause.TIME_LIMIT if limit else Cause.STOPPED_BY_USER
+
+    def stop_is_urgent(self, identifier: str) -> bool:
+        """Whether the run is to be ended without being asked first."""
+        try:
+            return read_document(self.path(identifier) / "stop.json").get("now") is True
+        except (FileNotFoundError, DamagedError):
+            return False
+
     def finish(self, identifier: str, cause: Cause, message: str | None = None) -> Run:
-        """Write the record of a run that never got a keeper: stopped in the queue, refused, or without its dependency.
+        """Write the record of a run that has no keeper: stopped in the queue, refused, or left by its keeper.
 
         Returns:
             The run, finished. One that has its record already keeps it.
@@ -298,6 +348,16 @@ class RunFolders:
         except DamagedError as fault:
             raise _damaged(identifier, str(fault)) from fault
 
+    @contextlib.contextmanager
+    def _unkept(self, identifier: str) -> Iterator[bool]:
+        """Hold the run's lock, as a keeper does, if nobody else holds it; whether that is so."""
+        path = self._existing(identifier) / "lock"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        try:
+            yield any(_locks(descriptor) for _ in range(_LOCK_TRIES))
+        finally:
+            os.close(descriptor)
+
     def _record(self, identifier: str, cause: Cause, message: str | None, ended: float) -> Run:
         before = self.read_run(identifier)
         path = self.path(identifier) / "exit.json"
@@ -310,15 +370,15 @@ class RunFolders:
             "stopped": cause is Cause.STOPPED_BY_USER, "started": before.started, "ended": time_text(ended),
             "cpu_seconds": None, "max_rss_bytes": None, "message": message,
         }  # fmt: skip
-        # The keeper's reserved blocks are taken where it made them: they are there on a full disk, too.
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            descriptor = reserve(path)
-        try:
-            overwrite(descriptor, record)
-        finally:
-            os.close(descriptor)
+        with self._unkept(identifier) as free:
+            if not free:
+                raise NotPossibleError(f"run {identifier} has a keeper, which writes the record")
+            if not read_record(path):  # a keeper may have come and gone since the first look
+                descriptor = reserve(path)
+                try:
+                    overwrite(descriptor, record)
+                finally:
+                    os.close(descriptor)
         return self.read_run(identifier)
 
 
@@ -337,42 +397,18 @@ def _timeless(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "checks": [{**check, "seconds": 0} for check in checks if isinstance(check, dict)]}
 
 
+def _locks(descriptor: int) -> bool:
+    """Whether the lock was taken; else after a pause, as somebody may only have been probing."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(_LOCK_PAUSE)
+        return False
+    return True
+
+
 def _is_own_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False)
-
-
-def _first_state(created: str, position: float | None, held: str | None) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA, "state": RunState.QUEUED.value, "created": created, "started": None, "ended": None,
-        "boot_id": boot_id(), "keeper": None, "main": None, "held": held,
-        "position": time.time() if position is None else position, "locks": [],
-    }  # fmt: skip
-
-
-def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Make the folder with these files, closed to others and on the disk."""
-    folder.mkdir(mode=0o700)
-    for name in ("events", "artefacts"):
-        (folder / name).mkdir(mode=0o700)
-    with contextlib.ExitStack() as opened:
-        descriptors = [opened.enter_context(_directory(folder))]
-        for name, data in files.items():
-            mode = 0o700 if name == "run.sh" else 0o600
-            descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-            file = opened.enter_context(os.fdopen(descriptor, "wb"))
-            file.write(data)
-            file.flush()
-            descriptors.append(descriptor)
-        sync_all(descriptors)
-
-
-@contextlib.contextmanager
-def _directory(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _refuse_illegal_move(identifier: str, before: object, after: str) -> None:

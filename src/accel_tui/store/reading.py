@@ -7,11 +7,11 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.keeper.processes import boot_id, tagged
+from accel_tui.keeper.processes import boot_id, remains
 from accel_tui.model.runs import Cause, Diagnosis, Progress, Run, RunResult, RunState
 from accel_tui.model.times import time_seconds, time_text
 from accel_tui.store import events
-from accel_tui.store.documents import DamagedError, optional, read_document, read_record, required, texts
+from accel_tui.store.documents import OURS, DamagedError, optional, read_document, read_record, required, texts
 from accel_tui.store.identifiers import created_seconds
 from accel_tui.store.outcome import Facts, Outcome, outcome_of
 
@@ -35,12 +35,16 @@ class _Standing:
 
 
 def read_run(folder: Path) -> Run:
-    """The run of a folder that exists. Never raises for what stands in it: a damaged one is told as lost."""
+    """The run of a folder that exists. Never raises for what stands in it: a damaged one is told as lost.
+
+    Raises:
+        OSError: this process lacks descriptors or memory to look.
+    """
     spec, spec_fault = _spec(folder)
     state, state_fault = _state(folder)
     base = _base(folder, spec, state or {})
     try:
-        if spec_fault and not _held(folder / "lock"):
+        if spec_fault and not held(folder / "lock"):
             raise spec_fault
         standing = _standing(folder, state)
         run = _with_end(folder, base, standing) if standing.record else _going(folder, base, standing, state or {})
@@ -97,32 +101,48 @@ def _standing(folder: Path, state: dict[str, Any] | None) -> _Standing:
     if record := read_record(folder / "exit.json"):
         return _Standing(RunState.FINISHED, record)
     if state is None:
-        if _held(folder / "lock"):  # its keeper lives, so it runs, whatever became of the file
+        if held(folder / "lock"):  # its keeper lives, so it runs, whatever became of the file
             return _Standing(RunState.STOPPING if (folder / "stop.json").exists() else RunState.RUNNING)
         raise DamagedError("state.json is damaged or missing")
     written = RunState(state["state"])
     if written in _WAITING:
+        required(_required_file(folder / "environment.json"), "base", dict, "environment.json")  # it could not start
         return _Standing(written)
     if state.get("boot_id") != boot_id():
         return _Standing(RunState.FINISHED, _unseen(Cause.REBOOT, folder))
-    if _held(folder / "lock"):
+    if held(folder / "lock"):
         return _Standing(RunState.STOPPING if (folder / "stop.json").exists() else written)
     if record := read_record(folder / "exit.json"):  # it may have ended between the two looks
         return _Standing(RunState.FINISHED, record)
-    if tagged(folder.name):
+    if left_over(folder, state):
         return _Standing(RunState.RUNNING, note=KEEPER_KILLED)
     return _Standing(RunState.FINISHED, _unseen(Cause.KEEPER_LOST, folder))
+
+
+def left_over(folder: Path, state: dict[str, Any]) -> list[tuple[int, int]]:
+    """Pid and start time of what still lives of a run whose keeper is gone."""
+    return remains(folder.name, process_of(state, "main"), [str(folder / "log"), *texts(state, "locks")])
+
+
+def process_of(state: dict[str, Any], name: str) -> tuple[int, int] | None:
+    """Pid and start time, as state files hold them."""
+    value = state.get(name)
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(part, int) for part in value):
+        return value[0], value[1]
+    return None
 
 
 def _unseen(cause: Cause, folder: Path) -> dict[str, Any]:
     return {"cause": cause.value, "exit_code": None, "signal": None, "ended": time_text(last_change(folder))}
 
 
-def _held(path: Path) -> bool:
+def held(path: Path) -> bool:
     """Whether somebody holds the lock. Asked with a shared lock, so that two who ask do not see each other."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+    except OSError as fault:
+        if fault.errno in OURS:
+            raise  # who cannot look must not say that the keeper is gone
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

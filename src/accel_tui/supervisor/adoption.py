@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.model.errors import AccelError
+from accel_tui.model.errors import AccelError, NotPossibleError, RunNotFoundError
 from accel_tui.model.runs import Cause, Run, RunState
 from accel_tui.supervisor.book import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from accel_tui.supervisor.service import Service
 
@@ -39,7 +40,13 @@ async def adopt(service: Service) -> None:
             if entry.spec.get("automatic") and isinstance(run.retry_of, str):
                 service.book.succeeded_by[run.retry_of] = run.id
     for entry in list(service.book.live.values()):
-        await _take(service, entry, was_live=entry.id in states)
+        try:
+            await _take(service, entry, was_live=entry.id in states)
+        except RunNotFoundError:
+            service.vanished(entry)
+        except Exception as error:  # one run must not keep the queue from moving
+            service.report(error, f"taking over run {entry.id}")
+    service.take_places(entry.position for entry in service.book.queued())
     # Newest first: what somebody asks for is found early, however many old folders there are.
     service.book.set_ready(unread=[one for one in unknown[::-1] if one in past])
     service.scheduler.wake()
@@ -51,6 +58,14 @@ async def adopt(service: Service) -> None:
 def _ended(service: Service, ids: Sequence[str]) -> list[str]:
     """Those that have their record: nothing of them can be alive."""
     return [one for one in ids if service.folders.has_record(one)]
+
+
+async def refill(service: Service) -> None:
+    """Put every finished run into an index that lost what it held."""
+    ids = [one for one in await asyncio.to_thread(service.folders.ids) if one not in service.book.live]
+    for portion in _portions(ids[::-1]):
+        runs = [run for run, _ in await asyncio.to_thread(_read, service, portion)]
+        await asyncio.to_thread(service.book.index.put, [run for run in runs if run.state is RunState.FINISHED])
 
 
 def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -66,7 +81,7 @@ def _read(service: Service, ids: Sequence[str]) -> list[tuple[Run, Entry | None]
         try:
             run = service.folders.read_run(identifier)
             if run.cause in (Cause.KEEPER_LOST, Cause.REBOOT):
-                run = service.watch.settle(identifier)
+                run = service.watch.settle(run)
             ended_unseen = run.state is RunState.FINISHED and identifier in known
             live = run.state is not RunState.FINISHED or ended_unseen
             entry = _entry(service, run) if live and run.cause is not Cause.RECORD_DAMAGED else None
@@ -80,10 +95,26 @@ def _read(service: Service, ids: Sequence[str]) -> list[tuple[Run, Entry | None]
     return found
 
 
+_UNKNOWN: dict[str, Any] = {
+    "select": "none", "priority": 0, "after": [], "attempt": 1, "secret_names": [],
+    "job": {"launch": {"retries": 0, "resume": "none", "time_limit": None}},
+}  # fmt: skip
+"""Stands for the files of a run that goes on although they are damaged: it can be watched and stopped all the same."""
+
+
 def _entry(service: Service, run: Run) -> Entry:
-    spec = service.folders.spec(run.id)
-    state: dict[str, Any] = service.folders.state(run.id)
-    names = tuple(service.folders.environment(run.id)["secret_names"])
+    waits = run.state in (RunState.QUEUED, RunState.PREPARING)
+
+    def document(read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return read(run.id)
+        except NotPossibleError:
+            if waits:
+                raise
+            return _UNKNOWN
+
+    spec, state = document(service.folders.spec), document(service.folders.state)
+    names = tuple(document(service.folders.environment)["secret_names"])
     entry = Entry(
         run=run,
         spec=spec,
@@ -93,7 +124,7 @@ def _entry(service: Service, run: Run) -> Entry:
         secret_names=names,
         held=state.get("held"),
     )
-    if run.state in (RunState.QUEUED, RunState.PREPARING):
+    if waits:
         entry.held = entry.lacks() or entry.held
     return entry
 
@@ -106,10 +137,12 @@ async def _take(service: Service, entry: Entry, *, was_live: bool) -> None:
         return
     if run.state is RunState.PREPARING:
         # The supervisor was killed between taking it from the queue and its keeper's first record.
-        await asyncio.to_thread(service.folders.write_state, run.id, state="queued", held=entry.held)
-        service.book.update(entry, state=RunState.QUEUED)
+        service.occupy(entry, run.devices, service.sampler.snapshot())
+        if not await service.starter.back(entry, "another start: the first was interrupted", entry.held):
+            await service.watch.follow(entry)
     elif run.state is RunState.QUEUED and entry.held is not None:
-        await asyncio.to_thread(service.folders.write_state, run.id, held=entry.held)
+        with contextlib.suppress(OSError):  # a full disk: the reason stands in memory
+            await asyncio.to_thread(service.folders.write_state, run.id, held=entry.held)
     elif run.state is not RunState.QUEUED:
         inventory = service.sampler.snapshot()
         service.occupy(entry, run.devices, inventory)

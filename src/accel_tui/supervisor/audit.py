@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from accel_tui.protocol.messages import dump
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+log = logging.getLogger(__name__)
 
 LIMIT = 8 * 1024 * 1024
 """Bytes after which the file is moved to `audit.log.1`, in place of the one before."""
@@ -35,14 +38,23 @@ class Audit:
         self._path = path
         self._file = self._open()
 
-    def _open(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    def _open(self) -> int | None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            return os.open(self._path, flags, 0o600)
+        except OSError as error:
+            log.warning("%s cannot be opened: %s", self._path, error.strerror)
+            return None
 
     def write(self, what: str, run: str | None, by: Peer | None, **more: object) -> None:
         """`what` is a verb such as `submit`; `by` None is the supervisor itself. No secret may be in `more`."""
         who = None if by is None else {"uid": by.uid, "pid": by.pid}
         entry = {"time": time_text(time.time()), "what": what, "run": run, "by": who, "supervisor": os.getpid()}
         line = dump({**entry, **more}).encode() + b"\n"
+        if self._file is None:
+            self._file = self._open()
+            if self._file is None:
+                return
         try:
             os.write(self._file, line)
             if os.fstat(self._file).st_size > LIMIT:
@@ -53,4 +65,5 @@ class Audit:
             return
 
     def close(self) -> None:
-        os.close(self._file)
+        if self._file is not None:
+            os.close(self._file)

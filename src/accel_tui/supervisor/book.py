@@ -61,6 +61,8 @@ class Entry:
     """How often no keeper answered."""
     answered: bool = False
     """A question that arose after the submit was answered by a release."""
+    stop_unwritten: bool = False
+    """A stop was asked for that could not be written down."""
     wants: Waiting | None = None
     """What the queue was told last; None when that must be made anew."""
     finished: asyncio.Event = field(default_factory=asyncio.Event)
@@ -89,6 +91,10 @@ class Entry:
         if masked and not self.secret_arguments:
             return "needs its secret arguments; submit it again"
         return None
+
+    def leave_devices(self) -> None:
+        """Back in the queue, it occupies nothing."""
+        self.cards, self.slots, self.wants = frozenset(), 0, None
 
     def picture(self) -> Run:
         """The run as faces show it."""
@@ -148,6 +154,10 @@ class Book:
     def forget(self, identifier: str) -> None:
         """A run's folder was removed."""
         self.unread.pop(identifier, None)
+        entry = self.live.pop(identifier, None)
+        if entry is not None:
+            entry.secrets, entry.secret_arguments = {}, ()
+            entry.finished.set()
         self.index.discard([identifier])
         self.hub.fact("removed", lambda: dump({"id": identifier}))
 

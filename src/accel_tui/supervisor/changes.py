@@ -7,10 +7,11 @@ import signal
 from typing import TYPE_CHECKING
 
 from accel_tui.keeper import processes
-from accel_tui.model.errors import NotPossibleError
+from accel_tui.model.errors import NotPossibleError, RunNotFoundError, StateFolderError
 from accel_tui.model.runs import Cause, Run, RunState
 from accel_tui.supervisor import orphans
 from accel_tui.supervisor.book import Entry
+from accel_tui.supervisor.replies import FREE_SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,8 @@ class Changes:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._orphans: dict[str, tuple[bool, asyncio.Task[None]]] = {}
+        """Runs without a keeper that are being ended, whether at once, and by which task."""
 
     async def stop(self, ref: str, *, now: bool, by: Peer) -> Outcome:
         """Record that the run is to end, and wake its keeper; returns when that is on the disk."""
@@ -37,25 +39,44 @@ class Changes:
             return entry, f"run {entry.id} is finished already"
         service.audit.write("stop", entry.id, by, now=now)
         if entry.state is RunState.QUEUED:
-            service.end_unstarted(entry, Cause.STOPPED_BY_USER, None)
-            await asyncio.wait_for(entry.finished.wait(), 10)
-            return entry.run, None
-        await asyncio.to_thread(service.folders.request_stop, entry.id, now, by.to_text())
+            service.book.update(entry, state=RunState.PREPARING)
+            await service.file(entry, Cause.STOPPED_BY_USER, None)
+            if entry.id not in service.book.live:
+                return service.book.run(entry.id), None
+            if entry.held is not None:
+                raise StateFolderError(f"run {entry.id} is not stopped: {entry.held}", remedy=FREE_SPACE)
+        note = None
+        keeper = service.watch.keeper(entry.id)
+        try:
+            await asyncio.to_thread(service.folders.request_stop, entry.id, now, by.to_text())
+        except (OSError, RunNotFoundError) as error:
+            if entry.state not in (RunState.RUNNING, RunState.STOPPING):
+                raise
+            entry.stop_unwritten = True
+            note = f"the request could not be written ({error}); its processes were told directly"
         if entry.state is RunState.RUNNING:
             service.book.update(entry, state=RunState.STOPPING)
-        if entry.state is RunState.STOPPING:
-            keeper = service.watch.keeper(entry.id)
-            if keeper is not None:
-                processes.signal_exact(*keeper, signal.SIGUSR1)
-            else:
-                self._stop_orphan(entry, now=now)
-        return entry.picture(), None
+        if entry.state is RunState.STOPPING and keeper is None:
+            await self.stop_orphan(entry, now=now)
+        elif keeper is not None:
+            by_signal = signal.SIGUSR2 if now else signal.SIGTERM
+            processes.signal_exact(*keeper, by_signal if entry.stop_unwritten else signal.SIGUSR1)
+            processes.signal_exact(*keeper, signal.SIGCONT)  # one that is halted would hear nothing
+        return entry.picture(), note
 
-    def _stop_orphan(self, entry: Entry, *, now: bool) -> None:
+    async def stop_orphan(self, entry: Entry, *, now: bool | None = None) -> None:
+        """End a run whose keeper is gone, unless that is under way; None asks what is written down."""
+        if await asyncio.to_thread(self._service.folders.has_keeper, entry.id):
+            return  # it is only not known which process it is; it looks for the request by itself
+        if now is None:
+            now = self._service.folders.stop_is_urgent(entry.id)
+        earlier = self._orphans.get(entry.id)
+        if earlier is not None and (earlier[0] or not now) and not earlier[1].done():
+            return
         work = orphans.stop(entry, self._service.settings, now=now)
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._orphans[entry.id] = (now, task)
+        task.add_done_callback(lambda _: self._orphans.pop(entry.id, None))
 
     async def hold(self, ref: str, reason: str, *, by: Peer) -> Outcome:
         """Keep a queued run from starting."""
@@ -67,8 +88,8 @@ class Changes:
         return entry.picture(), None
 
     async def _hold(self, entry: Entry, reason: str | None) -> None:
-        entry.held = reason
         await asyncio.to_thread(self._service.folders.write_state, entry.id, held=reason)
+        entry.held = reason
         self._service.book.tell(entry)
         self._service.scheduler.wake()
 
@@ -102,10 +123,10 @@ class Changes:
         else:
             return entry.picture(), "it is the only one in the queue"
         same = [one for one in places[:index] if one.priority == target.priority]
-        entry.position = (same[-1].position + target.position) / 2 if same else target.position - 1.0
-        entry.priority = target.priority
-        await asyncio.to_thread(service.folders.write_state, entry.id, position=entry.position, priority=entry.priority)
-        entry.wants = None
+        position = (same[-1].position + target.position) / 2 if same else target.position - 1.0
+        priority = target.priority
+        await asyncio.to_thread(service.folders.write_state, entry.id, position=position, priority=priority)
+        entry.position, entry.priority, entry.wants = position, priority, None
         service.audit.write("move", entry.id, by, before=None if before is None else target.id)
         service.book.tell(entry)
         service.scheduler.wake()

@@ -13,7 +13,7 @@ from accel_tui.model.runs import Run
 from accel_tui.protocol.messages import dump, read_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 LAYOUT = 1
@@ -33,11 +33,14 @@ create index if not exists by_name on runs (name, created desc);
 class Index:
     """Runs by id, name and time; live ones only by their id, so that the next supervisor knows what was left alive.
 
-    Safe to be used from several threads. A broken file is thrown away: the folders say all that stands in it.
+    Safe to be used from several threads. A broken file is thrown away: the folders say all that stands in it. One that
+    cannot be written any more, as on a full disk, goes on in memory: the next supervisor reads what it lacks.
     """
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
+        self.on_loss: Callable[[], None] = lambda: None
+        """Called, from any thread, when the file was damaged while it was open: what it held must be put anew."""
         try:
             self._base = _open(path)
         except sqlite3.Error:
@@ -116,13 +119,38 @@ class Index:
             self._base.close()
 
     def _change(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        with self._lock, contextlib.suppress(sqlite3.Error), self._base:  # a full disk: the folders still say it all
+        with self._lock:
+            try:
+                self._write(query, rows)
+            except sqlite3.Error:
+                self._go_on_in_memory()
+                self._write(query, rows)
+
+    def _write(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        with self._base:
             self._base.execute("begin")
             self._base.executemany(query, rows)
 
+    def _go_on_in_memory(self) -> None:
+        memory = _open(None)
+        try:
+            self._base.backup(memory)
+            lost = False
+        except sqlite3.Error:
+            memory.close()
+            memory, lost = _open(None), True
+        self._base.close()
+        self._base = memory
+        if lost:
+            self.on_loss()
+
     def _all(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._base.execute(query, values).fetchall()
+            try:
+                return self._base.execute(query, values).fetchall()
+            except sqlite3.DatabaseError:
+                self._go_on_in_memory()
+                return self._base.execute(query, values).fetchall()
 
 
 def _open(path: Path | None) -> sqlite3.Connection:

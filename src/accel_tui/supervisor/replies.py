@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import logging
 import os
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from accel_tui.model.errors import AccelError, UsageError
+from accel_tui.model.errors import AccelError, StateFolderError, SupervisorError, UsageError
 from accel_tui.protocol import version
 from accel_tui.protocol.messages import dump, read_object
 from accel_tui.protocol.paths import BODY_LIMIT
@@ -41,6 +42,11 @@ STATUS = {
     "state-folder": 503,
 }
 """HTTP status of each code in `model.errors`; others are 500."""
+
+FREE_SPACE = "free space on that disk; `accel-tui doctor` shows how much there is"
+
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE})
+_LIMITS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
 
 def reply(document: object, status: int = 200) -> Response:
@@ -99,12 +105,27 @@ def answering(
             return fault(error)
         except ClientDisconnect:
             return Response(status_code=499)
+        except OSError as error:
+            return fault(_of_the_host(service.state, error) or _internal(service, request, error))
         except Exception as error:  # the border of the process: one request must not cost the others
-            path = write_report(service.state, error, f"{request.method} {request.url.path}")
-            internal = AccelError(f"a fault of accel-tui: {type(error).__name__}", remedy=f"the report is {path}")
-            return fault(internal, 500)
+            return fault(_internal(service, request, error), 500)
 
     return endpoint
+
+
+def _of_the_host(state: Path, error: OSError) -> AccelError | None:
+    """A full or failing disk and used-up limits are states of the host; None for what should not happen."""
+    if error.errno in _DISK:
+        return StateFolderError(f"{state} cannot be written: {error.strerror}", remedy=FREE_SPACE)
+    if error.errno in _LIMITS:
+        message = f"the supervisor has reached a limit of this host: {error.strerror}"
+        return SupervisorError(message, remedy="raise the limit (`ulimit -a`), then: accel-tui supervisor stop")
+    return None
+
+
+def _internal(service: Service, request: Request, error: Exception) -> AccelError:
+    path = write_report(service.state, error, f"{request.method} {request.url.path}")
+    return AccelError(f"a fault of accel-tui: {type(error).__name__}", remedy=f"the report is {path}")
 
 
 def write_report(state: Path, error: BaseException, what: str) -> Path:

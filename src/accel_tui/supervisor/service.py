@@ -6,7 +6,6 @@ import asyncio
 import functools
 import logging
 import os
-import pwd
 import socket
 import time
 from pathlib import Path
@@ -17,6 +16,8 @@ from accel_tui.devices.sampler import Sampler
 from accel_tui.executors.local import Keepers, supervisor_argv
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper import processes
+from accel_tui.keeper.locks import user_name
+from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.places import Places
 from accel_tui.model.runs import Cause, RunState
 from accel_tui.model.times import time_seconds, time_text
@@ -24,7 +25,7 @@ from accel_tui.protocol import version
 from accel_tui.protocol.messages import dump
 from accel_tui.store.folders import RunFolders
 from accel_tui.supervisor import retries, wants
-from accel_tui.supervisor.adoption import adopt
+from accel_tui.supervisor.adoption import adopt, refill
 from accel_tui.supervisor.audit import Audit
 from accel_tui.supervisor.book import Book
 from accel_tui.supervisor.changes import Changes
@@ -104,7 +105,7 @@ class Service:
         self.audit = Audit(state / AUDIT_NAME)
         self.history = History(state / HISTORY_NAME)
         lock_dir = str(state / "locks") if demo is not None else settings.lock_dir
-        self.reservations = Reservations(lock_dir, self.book, pwd.getpwuid(os.getuid()).pw_name)
+        self.reservations = Reservations(lock_dir, self.book, user_name(os.getuid()))
         self.sampler = Sampler(
             Places.of(settings, demo),
             environment=self.environment,
@@ -124,6 +125,12 @@ class Service:
         """Begin to sample and adopt; returns at once, requests may come in."""
         await self.sampler.start()
         self.keepers.prepare()
+        loop = asyncio.get_running_loop()
+
+        def again() -> None:
+            loop.call_soon_threadsafe(lambda: self.spawn(refill(self), "reading all folders"))
+
+        self.book.index.on_loss = again
         self.spawn(adopt(self), "adoption")
         self.spawn(self.scheduler.poll(), "polling locks")
         self.spawn(self.watch.poll(), "following runs")
@@ -167,6 +174,10 @@ class Service:
         self._position = max(time.time(), self._position + 1e-6)
         return self._position
 
+    def take_places(self, positions: Iterable[float]) -> None:
+        """These are taken, by runs of an earlier supervisor."""
+        self._position = max([self._position, *positions])
+
     async def inventory(self, wait: float = 2.5) -> Inventory:
         """The devices, with what the lock folder says of them now."""
         inventory = await self.sampler.inventory(wait)
@@ -207,22 +218,37 @@ class Service:
 
         return build()
 
-    def stop_requested(self, identifier: str) -> bool:
-        return (self.folders.path(identifier) / "stop.json").exists()
-
     def end_unstarted(self, entry: Entry, cause: Cause, message: str | None) -> None:
         """File a run that never started; it leaves the queue at once, the record follows."""
         self.book.update(entry, state=RunState.PREPARING)
+        self.spawn(self.file(entry, cause, message), "filing a run")
 
-        async def file() -> None:
+    async def file(self, entry: Entry, cause: Cause, message: str | None) -> None:
+        """Record the end of a run that has no keeper. Where that cannot be, the run is not over: it waits, held."""
+        try:
             run = await asyncio.to_thread(self.folders.finish, entry.id, cause, message)
+        except RunNotFoundError:
+            self.vanished(entry)
+        except NotPossibleError:  # a keeper has it after all
+            await self.watch.follow(entry)
+        except OSError as error:
+            entry.leave_devices()
+            entry.held = f"its end cannot be recorded: {error.strerror}"
+            self.book.update(entry, state=RunState.QUEUED)
+        else:
             await self.ended(entry, run)
 
-        self.spawn(file(), "filing a run")
+    def vanished(self, entry: Entry) -> None:
+        """Somebody removed the folder of a live run: nothing is left to tell of it, and nothing may wait for it."""
+        log.warning("the folder of run %s is gone", entry.id)
+        self.audit.write("vanished", entry.id, None)
+        self.watch.forget(entry.id)
+        self.book.forget(entry.id)
+        self.scheduler.wake()
 
     async def ended(self, entry: Entry, run: Run) -> None:
         """A run is over: the next attempt is queued before anybody hears of the end."""
-        if retries.wanted(run, entry.spec):
+        if retries.wanted(run, entry.spec) and run.id not in self.book.succeeded_by:
             try:
                 await self._retry(entry, run)
             except Exception as error:  # a failed retry must not keep the end from being filed

@@ -7,16 +7,17 @@ import contextlib
 import dataclasses
 import functools
 import logging
+import secrets
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.executors.local import KeeperError
+from accel_tui.executors.local import KeeperError, NoKeeperError
 from accel_tui.jobs import checks as job_checks
 from accel_tui.jobs import planning, selectors
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
-from accel_tui.model.errors import AccelError
+from accel_tui.model.errors import AccelError, RunNotFoundError
 from accel_tui.model.runs import Cause, RunState
 from accel_tui.protocol.paths import LOCK_NAME
 from accel_tui.supervisor import wants
@@ -46,6 +47,8 @@ class _Ready:
     secret_arguments: dict[int, str]
     changed: bool
     """Whether it is written down otherwise than at the submit."""
+    start: str
+    """Names this start to the folder and to the keeper."""
 
 
 class _WaitsError(Exception):
@@ -91,24 +94,38 @@ class Starter:
     async def _start(self, entry: Entry) -> None:
         service = self._service
         try:
+            await self._try(entry)
+        except RunNotFoundError:
+            service.vanished(entry)
+        except Exception as error:  # the border of a task: the run must end with a record, the queue must go on
+            path = write_report(service.state, error, f"start of run {entry.id}")
+            await self._not_started(entry, Cause.LAUNCH_FAILED, f"a fault of accel-tui; the report is {path}")
+
+    async def _try(self, entry: Entry) -> None:
+        service = self._service
+        try:
             inventory = service.sampler.snapshot()
             ready = await asyncio.to_thread(self._prepare, entry, inventory)
             answer = await service.keepers.start(self._instruction(entry, ready))
-            await self._answered(entry, ready, answer)
         except _WaitsError as error:
             await self._back(entry, str(error))
         except _AskedError as error:
             held = f"check {error.check.id} asks: {error.check.message}; `release` answers yes"
             await self._back(entry, held, held=held)
+        except NoKeeperError as error:
+            await self._back(entry, f"a keeper: {error.message}")
         except KeeperError as error:
             await self._unsure(entry, error)
         except LockFolderError as error:
             await self._not_started(entry, Cause.LAUNCH_FAILED, str(error))
+        except RunNotFoundError:
+            raise
         except AccelError as error:
             await self._not_started(entry, Cause.CHECK_REFUSED, error.message)
-        except Exception as error:  # the border of a task: the run must end with a record, the queue must go on
-            path = write_report(service.state, error, f"start of run {entry.id}")
-            await self._not_started(entry, Cause.LAUNCH_FAILED, f"a fault of accel-tui; the report is {path}")
+        except OSError as error:  # a full disk, no descriptor left: the run can wait for better times
+            await self._back(entry, f"the host: it cannot be started now ({error.strerror or error})")
+        else:
+            await self._answered(entry, ready, answer)
 
     def _prepare(self, entry: Entry, inventory: Inventory) -> _Ready:
         """Everything up to the keeper; blocks, so it runs in a thread."""
@@ -124,8 +141,10 @@ class Starter:
         locks = self._service.reservations.paths(entry.cards)
         run = planning.environment_for(plan, base, {})
         script = functools.partial(start_script, plan, base, entry.secret_names)
-        changed = folders.write_start(entry.id, {**environment, "run": run}, plan, script)
-        return _Ready(job, plan, locks, planning.secret_arguments(plan, entry.secret_arguments), changed)
+        start = secrets.token_hex(8)
+        changed = folders.write_start(entry.id, {**environment, "run": run}, plan, script, start)
+        arguments = planning.secret_arguments(plan, entry.secret_arguments)
+        return _Ready(job, plan, locks, arguments, changed, start)
 
     def _plan(self, entry: Entry, job: Job, base: dict[str, str], inventory: Inventory, port: int | None) -> Plan:
         select = str(entry.spec["select"])
@@ -156,6 +175,7 @@ class Starter:
         settings = service.settings
         return {
             "folder": entry.run.folder,
+            "start": ready.start,
             "secrets": dict(entry.secrets),
             "secret_arguments": {str(index): text for index, text in ready.secret_arguments.items()},
             "locks": ready.locks,
@@ -184,26 +204,31 @@ class Starter:
             self._mark(entry, answer)
             await self._back(entry, message)
             return
-        run = await asyncio.to_thread(self._service.folders.read_run, entry.id)
-        if run.state is RunState.FINISHED:
-            await self._service.ended(entry, run)
-        else:
+        if not await self._taken(entry):
             await self._not_started(entry, Cause.LAUNCH_FAILED, message)
 
     async def _unsure(self, entry: Entry, error: KeeperError) -> None:
         """No answer came from a keeper: the folder alone tells what became of the run."""
+        if await self._taken(entry):
+            return
+        if entry.failed_starts < _MOST_STARTS:
+            entry.failed_starts += 1
+            await self._back(entry, f"another start: {error.message}")
+        else:
+            await self._not_started(entry, Cause.LAUNCH_FAILED, error.message)
+
+    async def _taken(self, entry: Entry) -> bool:
+        """Whether the folder says that a keeper took the run; then it is followed, or filed."""
         service = self._service
         run = await asyncio.to_thread(service.folders.read_run, entry.id)
         if run.state is RunState.FINISHED:
             await service.ended(entry, run)
-        elif run.state is not RunState.PREPARING:
+        elif run.state not in (RunState.QUEUED, RunState.PREPARING):
             service.book.update(entry, run)
             await service.watch.follow(entry)
-        elif entry.failed_starts < _MOST_STARTS:
-            entry.failed_starts += 1
-            await self._back(entry, error.message)
         else:
-            await self._not_started(entry, Cause.LAUNCH_FAILED, error.message)
+            return False
+        return True
 
     def _mark(self, entry: Entry, answer: dict[str, Any]) -> None:
         """Note who has the card, so that the queue does not try the same again at once."""
@@ -214,17 +239,27 @@ class Starter:
                 self._service.reservations.mark(key, holder if isinstance(holder, str) else None)
 
     async def _back(self, entry: Entry, reason: str, held: str | None = None) -> None:
-        """Put the run back to its place in the queue; it is looked at again with the next poll."""
+        if not await self.back(entry, reason, held):
+            await self._service.watch.follow(entry)
+
+    async def back(self, entry: Entry, reason: str, held: str | None = None) -> bool:
+        """Put the run back to its place in the queue; False when a keeper has it after all: it must be followed."""
         service = self._service
-        await asyncio.to_thread(service.folders.write_state, entry.id, state="queued", held=held)
-        entry.cards, entry.slots, entry.wants = frozenset(), 0, None
+        try:
+            free = await asyncio.to_thread(service.folders.requeue, entry.id, held)
+        except OSError:  # a full disk: what stands there is taken for queued by the next supervisor, too
+            free = True
+        if not free:
+            return False
+        entry.leave_devices()
         entry.held, entry.waiting_for = held, reason
         service.book.update(entry, state=RunState.QUEUED)
-        if await asyncio.to_thread(service.stop_requested, entry.id):
-            service.end_unstarted(entry, Cause.STOPPED_BY_USER, None)
+        cause = await asyncio.to_thread(service.folders.stop_cause, entry.id)
+        if cause is not None:
+            service.end_unstarted(entry, cause, None)
         asyncio.get_running_loop().call_later(1.0, service.scheduler.wake)
+        return True
 
     async def _not_started(self, entry: Entry, cause: Cause, message: str) -> None:
         log.warning("run %s does not start: %s", entry.id, cause.value)
-        run = await asyncio.to_thread(self._service.folders.finish, entry.id, cause, message)
-        await self._service.ended(entry, run)
+        await self._service.file(entry, cause, message)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from support.keeping import KeptRun, python
+from support.namespaces import mount
 
 FILL = """
 import os
@@ -30,10 +30,6 @@ with open(sys.argv[1], "w") as file:
     file.write("under_oom 0\\noom_kill 3\\n")
 os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-def mount(folder: Path, size: str) -> None:
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], check=True)
 
 
 def full_disk(folder: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from accel_tui.executors.detached import SOURCE, interpreter_argv
-from accel_tui.keeper import processes
+from accel_tui.keeper import files, processes
 from support.keeping import KeptRun, MakeRun, python, told
 from support.waiting import wait_for
 
@@ -171,7 +171,29 @@ def test_a_run_starts_only_once(make_run: MakeRun) -> None:
     assert run.start()["started"]
     again = run.start()
     assert again["reason"] == "damaged"
-    assert "'running'" in again["message"]
+    assert "another keeper has this run" in again["message"]
+
+
+def test_a_keeper_of_another_start_does_not_begin(make_run: MakeRun) -> None:
+    """It was halted while the run went back to the queue, and on to another keeper."""
+    run = make_run(["true"])
+    state = run.state()
+    files.write_json(run.folder / "state.json", {**state, "start": "second"})
+    late = run.start(start="first")
+    assert (late["reason"], run.record()) == ("damaged", None)
+    assert "another start" in late["message"]
+    assert run.start(start="second")["started"]
+    assert run.ended()["exit_code"] == 0
+
+
+def test_a_keeper_that_comes_after_the_end_leaves_the_record(make_run: MakeRun) -> None:
+    run = make_run(["sh", "-c", "exit 4"])
+    state = run.state()
+    assert run.start()["started"]
+    record = run.ended()
+    files.write_json(run.folder / "state.json", state)
+    assert run.start()["reason"] == "damaged"
+    assert run.record() == record
 
 
 def test_a_busy_device_leaves_the_folder_as_it_was(make_run: MakeRun, tmp_path: Path) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +10,11 @@ import pytest
 
 from accel_tui.keeper.files import overwrite, read_record, reserve, write_atomic
 from accel_tui.keeper.memory import Kills
+from support import namespaces
 
 
-def play(scene: str, folder: Path) -> dict[str, Any]:
-    """What a scene of `in_namespace.py` prints."""
-    allowed = os.geteuid() == 0 and not subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode
-    if not allowed:
-        pytest.skip("needs the right to mount a file system in a mount namespace of its own")
-    script = Path(__file__).parent / "in_namespace.py"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    argv = ["unshare", "-m", sys.executable, str(script), scene, str(folder)]
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
+def play(scene: str, folder: Path) -> Any:
+    return namespaces.play(Path(__file__).parent / "in_namespace.py", scene, folder)
 
 
 def test_the_record_is_written_on_a_full_disk(tmp_path: Path) -> None:
@@ -40,9 +28,9 @@ def test_a_time_limit_holds_on_a_full_disk(tmp_path: Path) -> None:
     assert (record["cause"], record["stopped"], record["signal"]) == ("time-limit", True, "SIGTERM")
 
 
-def test_without_room_for_a_record_nothing_starts(tmp_path: Path) -> None:
+def test_without_room_for_a_record_nothing_starts_and_the_run_may_wait(tmp_path: Path) -> None:
     answer = play("no-room", tmp_path)
-    assert answer["reason"] == "damaged"
+    assert answer["reason"] == "busy"
     assert "No space left" in answer["message"]
 
 
@@ -90,6 +78,17 @@ def test_a_record_fits_whatever_its_message(tmp_path: Path) -> None:
         assert record["message"].endswith("…")
         assert len(record["message"]) > 200
     os.close(descriptor)
+
+
+def test_a_reserved_record_keeps_its_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "exit.json"
+    os.close(reserve(path))
+    before = path.stat()
+    descriptor = reserve(path)
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    overwrite(descriptor, {"schema": 1})
+    os.close(descriptor)
+    assert read_record(path) == {"schema": 1}
 
 
 def test_an_atomic_write_leaves_nothing_behind(tmp_path: Path) -> None:

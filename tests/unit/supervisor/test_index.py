@@ -145,6 +145,18 @@ def test_a_place_that_cannot_be_written_costs_only_the_cache(tmp_path: Path) -> 
     index.close()
 
 
+def test_a_file_that_is_damaged_under_it_costs_no_run(index: Index, tmp_path: Path) -> None:
+    losses: list[bool] = []
+    index.on_loss = lambda: losses.append(True)
+    for path in tmp_path.glob("index.sqlite3*"):
+        path.write_bytes(b"\xff" * path.stat().st_size)
+    assert (len(index.states()) == COUNT) != bool(losses), "either everything is there, or it was said"
+    index.put([_run(1)])
+    assert index.get(_run(1).id) == _run(1)
+    assert index.newest() is not None
+    index.close()
+
+
 @pytest.mark.parametrize("pattern", ["(", "x" * 201, "(?P<a>x)(?P<a>y)"])
 def test_a_filter_that_is_no_expression_is_said(pattern: str) -> None:
     with pytest.raises(UsageError):
