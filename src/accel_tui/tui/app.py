@@ -32,8 +32,6 @@ from accel_tui.tui.widgets.painted import ASCII_CLASS
 if TYPE_CHECKING:
     import datetime
 
-    from textual.dom import DOMNode
-
     from accel_tui.config.settings import Settings
     from accel_tui.tui.endings import Endings
 
@@ -91,7 +89,6 @@ class AccelApp(App[str], inherit_bindings=False):
         self._options, self._panes = options, panes
         self._endings: Endings | None = None
         self._problems = (*themes.problems, *keymap.problems)
-        self._clashes: set[str] = set()
 
     def use(self, endings: Endings) -> None:
         """Let signals and the loss of the terminal end it; before it runs."""
@@ -125,13 +122,6 @@ class AccelApp(App[str], inherit_bindings=False):
 
     def action_hint(self) -> None:
         self.desk.say(f"{self.services.key('app.quit')} closes the screen; runs go on")
-
-    def handle_bindings_clash(self, clashed_bindings: set[Binding], node: DOMNode) -> None:
-        """A key of the person's was taken already: said once."""
-        for binding in clashed_bindings:
-            if binding.id is not None and binding.id not in self._clashes:
-                self._clashes.add(binding.id)
-                self.desk.say(f"keymap.toml: {binding.id} loses its key to another verb")
 
     def _print_error_renderables(self) -> None:
         """Nothing: Textual's traceback shows values of variables. Who runs the application gets the exception."""

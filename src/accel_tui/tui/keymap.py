@@ -73,11 +73,27 @@ def load_keymap(path: Path) -> Keymap:
             keys[name] = ",".join(map(_named, value)) if isinstance(value, list) else _named(value)
         else:
             problems.append(fault)
+    problems += _clashes(path, keys)
     for name in document:
         if name not in ("preset", "keys"):
             remedy = "verbs stand in the table [keys]" if name in KEYS or "." in name else "known: preset, [keys]"
             problems.append(FileError(f"{path}: {name}: unknown", remedy=remedy))
     return Keymap(keys, tuple(problems))
+
+
+def _clashes(path: Path, keys: Mapping[str, str]) -> list[FileError]:
+    """Keys that were given to a verb although another one has them; where both can act, the new one does."""
+    found = []
+    for name, given in keys.items():
+        for other, verb in KEYS.items():
+            if other == name or verb.keys == KEYS[name].keys:
+                continue
+            new = set(given.split(",")) - set(KEYS[name].keys.split(","))
+            both = new & set(keys.get(other, verb.keys).split(","))
+            if both and (other not in keys or other < name):
+                remedy = f"give {other} another key"
+                found.append(FileError(f"{path}: {name} takes {', '.join(sorted(both))} from {other}", remedy=remedy))
+    return found
 
 
 def _fault(path: Path, name: str, value: Any) -> FileError | None:

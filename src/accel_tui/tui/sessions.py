@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.config.shipped import shipped_folder
 from accel_tui.model.errors import AccelError, FileError
-from accel_tui.tui.board import Draft, OpenSession
+from accel_tui.tui.board import Draft, Level, OpenSession
 
 if TYPE_CHECKING:
     from accel_tui.jobs.session import Session
@@ -49,7 +49,8 @@ async def open_session(services: Services, path: str, job: str | None = None) ->
     try:
         session = await asyncio.to_thread(_read, path)
     except AccelError as error:
-        services.desk.say(error)
+        name = error.message.replace(f"{Path(path).parent}/", "")  # one line has no room for whole paths
+        services.desk.say(name, Level.ERROR, error.remedy)
         return False
     drafts = drafts_of(session)
     chosen = drafts.get(job or "") or next(iter(drafts.values()))

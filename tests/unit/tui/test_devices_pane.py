@@ -10,9 +10,9 @@ from accel_tui.model.devices import DeviceState, DeviceView, Holder, ReservedBy
 from accel_tui.model.runs import Run, RunState
 from accel_tui.tui.board import Board, Draft
 from accel_tui.tui.glyphs import Glyphs
+from accel_tui.tui.idle import IDLE_SECONDS, IdleWatch
 from accel_tui.tui.panes.devices import groups
-from accel_tui.tui.panes.devices.idle import IDLE_SECONDS, IdleWatch
-from accel_tui.tui.panes.devices.standing import Standing, standing
+from accel_tui.tui.standing import Standing, standing
 from support.scene import NOW, cpu_view, gaudi_views, inventory, key, run, runs, server, xpu_server
 
 GLYPHS = Glyphs()

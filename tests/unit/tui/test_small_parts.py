@@ -46,15 +46,16 @@ def test_keys_are_shown_as_people_write_them(keys: str, text: str) -> None:
 
 def test_a_keymap_replaces_keys_by_verb(tmp_path: Path) -> None:
     path = tmp_path / "keymap.toml"
-    path.write_text('preset = "vim"\n[keys]\n"run.stop" = "!"\n"app.palette" = ["ctrl+p", "f2"]\n"run.stpo" = "x"\n'
+    path.write_text('preset = "vim"\n[keys]\n"run.stop" = "="\n"app.palette" = ["ctrl+p", "f2"]\n"run.stpo" = "x"\n'
                     '"app.quit" = 5\n')  # fmt: skip
     keymap = load_keymap(path)
-    assert keymap.keys["run.stop"] == "exclamation_mark"
+    assert keymap.keys["run.stop"] == "equals_sign"
     assert keymap.keys["app.palette"] == "ctrl+p,f2"
     assert keymap.keys["move.down"] == "down,j"
     assert [problem.message.rpartition(": ")[2] for problem in keymap.problems] == [
         "no such verb",
         "a key, or a list of keys, is expected",
+        "run.stop takes equals_sign from chart.zoom_in",
     ]
     assert keymap.problems[0].remedy == "did you mean run.stop?"
 

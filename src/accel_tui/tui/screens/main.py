@@ -221,7 +221,8 @@ class MainScreen(ExactScreen, Doer):
             pane.set_class(place is not None and place.strip, "-strip")
             pane.set_class(place is not None and place.tab, "-tab")
             pane.set_class(self._wish.maximised, "-maximised")
-        self.query_one("#panes").refresh(layout=True)
+        for pane in self._panes.values():  # a child's request clears what the container remembers of its arrangement
+            pane.refresh(layout=True)
 
     def _choose_start(self, board: Board) -> None:
         """The start card stands in the middle until something runs or a job is opened."""

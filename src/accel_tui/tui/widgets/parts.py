@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from accel_tui.tui.widgets.painted import Painted
-from accel_tui.tui.widgets.pieces import Cell, Piece, cell_width, spread
+from accel_tui.tui.widgets.pieces import Cell, Piece, cell_width, fit, spread
 
 
 class Part(NamedTuple):
@@ -66,23 +66,23 @@ class PartLine(Painted):
 
     def fitting(self, first: Sequence[Part], last: Sequence[Part], width: int) -> list[Part]:
         """As many of `first` as leave room for all of `last` in `width` columns, then `last`."""
-
-        def wide(parts: Sequence[Part]) -> int:
-            return self._lead + sum(cell_width(part.content) + self._gap for part in parts) - self._gap
-
         kept = list(first)
-        while kept and wide([*kept, *last]) > width:
+        while kept and self._wide([*kept, *last]) > width:
             kept.pop()
         return [*kept, *last]
+
+    def _wide(self, parts: Sequence[Part]) -> int:
+        return self._lead + sum(cell_width(part.content) + self._gap for part in parts) - self._gap
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return 1
 
     def render_line(self, y: int) -> Strip:
         width, right = self.size.width, self._right
+        most = max(width // 2, width - self._wide(self._parts) - 2)
+        if cell_width(right) > most:
+            right = fit(right, most, "left", self.glyphs.text("cut"), self.glyphs.ascii)
         room = width - (cell_width(right) + 2 if right else 0)
-        if right and room < width // 2:
-            room = width // 2
         pieces: list[Piece] = [Piece(" " * self._lead)] if self._lead else []
         x, self._places = self._lead, []
         for number, part in enumerate(self._parts):

@@ -107,7 +107,8 @@ def wrapped(content: Cell, width: int, indent: int = 0) -> list[Cell]:
     What does not fit into a line even alone is broken anywhere: nothing is cut.
     """
     content = clean(content)
-    if width <= indent or sum(cell_len(piece.text) for piece in content) <= width:
+    indent = indent if width - indent > 3 else 0
+    if sum(cell_len(piece.text) for piece in content) <= width:
         return [content]
     lines: list[list[Piece]] = [[]]
     room = width

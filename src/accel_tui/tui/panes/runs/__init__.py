@@ -33,7 +33,7 @@ class RunsPane(Pane):
 
     number = 3
     label = "Runs"
-    KEYS = ("job.edit", "run.remove", "run.all", "find.open", "item.copy", "item.export", "run.compare")
+    KEYS = ("job.edit", "run.remove", "run.all", "find.open", "item.copy", "item.export")
     FOOT = ("item.open", "run.stop", "run.rerun", "job.edit", "find.open", "run.remove", "item.copy")
     WORDS: ClassVar[dict[str, str]] = {
         "item.open": "log", "job.edit": "edit and rerun", "find.open": "filter", "item.copy": "copy id",
@@ -145,8 +145,6 @@ class RunsPane(Pane):
                 return f"{run.name} has ended"
             if key == "run.remove" and live:
                 return f"{run.name} has not ended: stop it first"
-        if key == "run.compare":
-            return "comparing comes with a later version"
         return super().why_not(key)
 
     # Verbs
@@ -257,4 +255,4 @@ class RunsPane(Pane):
         return True
 
 
-_ON_A_RUN = frozenset({"run.stop", "run.rerun", "run.remove", "run.compare", "job.edit", "item.copy", "item.export"})
+_ON_A_RUN = frozenset({"run.stop", "run.rerun", "run.remove", "job.edit", "item.copy", "item.export"})
