@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.client.transport import connect
+from accel_tui.keeper import processes
 from accel_tui.model.errors import SupervisorError
-from accel_tui.protocol.paths import LOCK_NAME, LOG_NAME
+from accel_tui.protocol.paths import LOCK_NAME, LOG_NAME, SAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 START_SECONDS = 20.0
 """How long a supervisor may take from its start to its first accepted connection."""
+
+GIVEN_WAY_SECONDS = 1.0
+"""How long another supervisor may take to listen once the one that was started gave way to it."""
+
+_WORDS_BYTES = 65536
 
 
 def start_and_wait(state_dir: str, base: str, demo: str | None, environment: Mapping[str, str]) -> None:
@@ -28,24 +34,40 @@ def start_and_wait(state_dir: str, base: str, demo: str | None, environment: Map
     Two clients may do this at once: the supervisors settle it between themselves by their lock.
 
     Raises:
-        SupervisorError: it cannot be started, or does not listen in time; the remedy quotes the end of its log.
+        SupervisorError: it cannot be started, or does not listen in time; it is quoted, and the end of its log.
     """
     from accel_tui.executors.local import start_supervisor
 
+    log = Path(state_dir) / LOG_NAME
+    before = log.stat().st_size if log.exists() else 0
     try:
-        start_supervisor(base, demo, dict(environment))
+        pid = start_supervisor(base, demo, dict(environment))
     except OSError as error:
         raise SupervisorError(f"the supervisor cannot be started: {error}", remedy=log_remedy(state_dir)) from None
+    started = processes.start_time(pid)
     end = time.monotonic() + START_SECONDS
     pause = 0.01
     while not listens(state_dir):
+        if started is None or not processes.alive(pid, started):
+            # It gave way to another one, which listens right after it has the lock, or it could not serve.
+            end = min(end, time.monotonic() + GIVEN_WAY_SECONDS)
         if time.monotonic() > end:
-            raise SupervisorError(
-                f"the supervisor was started and does not listen after {START_SECONDS:.0f} s",
-                remedy=log_remedy(state_dir),
-            )
+            words = _last_words(log, before)
+            reason = f"it says: {words}" if words else "it does not listen"
+            message = f"the supervisor was started and does not serve; {reason}"
+            raise SupervisorError(message, remedy=log_remedy(state_dir))
         time.sleep(pause)
         pause = min(pause * 1.3, 0.1)
+
+
+def _last_words(log: Path, start: int) -> str:
+    """What a supervisor that could not serve wrote into the log from byte `start` on."""
+    with contextlib.suppress(OSError), log.open("rb") as file:
+        file.seek(start)
+        lines = file.read(_WORDS_BYTES).decode(errors="replace").splitlines()
+        said = [line.partition(SAYS)[2] for line in lines if SAYS in line]
+        return said[-1] if said else ""
+    return ""
 
 
 def listens(state_dir: str) -> bool:

@@ -97,8 +97,8 @@ def supervisor_argv(state_dir: str, demo: str | None, *, python: str = sys.execu
 
 def start_supervisor(
     state_dir: str, demo: str | None, environment: Mapping[str, str], *, prefix: Sequence[str] | None = None
-) -> None:
-    """Start a supervisor with this environment, its error output appended to `supervisor.log` of its folder.
+) -> int:
+    """Start a supervisor with this environment, its error output appended to `supervisor.log` of its folder; its pid.
 
     Returns when it executes; whether it then gets the lock and listens is for the caller to see.
 
@@ -121,7 +121,7 @@ def start_supervisor(
     for way in dict.fromkeys(ways):
         answer = _start(way, cleaned, order)
         if answer is not None and answer.get("started"):
-            return
+            return int(answer["pid"])
         fault = str(answer.get("message")) if answer else fault
     raise SupervisorError(f"the supervisor cannot be started: {fault}")
 

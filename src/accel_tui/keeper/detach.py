@@ -66,8 +66,8 @@ def read_line(descriptor: int) -> bytes | None:
     return bytes(data)
 
 
-def start_daemon(argv: list[str], environment: dict[str, str], log: str) -> str | None:
-    """Start a program in a session of its own, its output appended to `log`; what went wrong, or None.
+def start_daemon(argv: list[str], environment: dict[str, str], log: str) -> tuple[int, str | None]:
+    """Start a program in a session of its own, its output appended to `log`; its pid, and what went wrong or None.
 
     To be called from a process with one thread that is itself detached.
     """
@@ -76,7 +76,7 @@ def start_daemon(argv: list[str], environment: dict[str, str], log: str) -> str 
     if pid:
         os.close(sender)
         with open(receiver, "rb") as pipe:
-            return pipe.read().decode("utf-8", "replace") or None
+            return pid, pipe.read().decode("utf-8", "replace") or None
     subject = argv[0]
     try:
         os.setsid()
@@ -98,7 +98,7 @@ def main() -> None:
     """Start what one line on standard input names, detached, and say how that went.
 
     The line is `{"argv", "environment", "log"}`; the environment comes this way because an argument list or a unit
-    file could be read by others. Prints `{"ready": true}` before it reads and `{"started", "message"}` after.
+    file could be read by others. Prints `{"ready": true}` before it reads and `{"started", "message", "pid"}` after.
     """
     os.write(1, encode({"ready": True}))
     line = read_line(0)
@@ -106,5 +106,5 @@ def main() -> None:
         sys.exit(1)
     order = decode(line)
     detach()
-    message = start_daemon(order["argv"], order["environment"], order["log"])
-    os.write(1, encode({"started": message is None, "message": message}))
+    pid, message = start_daemon(order["argv"], order["environment"], order["log"])
+    os.write(1, encode({"started": message is None, "message": message, "pid": pid}))

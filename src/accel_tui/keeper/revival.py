@@ -19,7 +19,7 @@ def revive(order: Order) -> None:
     if locks.held(order.supervisor_lock) or not _queued(order.runs):
         return
     log = os.path.join(os.path.dirname(order.supervisor_lock), "supervisor.log")
-    fault = start_daemon(order.revive, order.revive_environment, log)
+    _, fault = start_daemon(order.revive, order.revive_environment, log)
     if fault:
         files.remark(f"no supervisor could be started for the queued runs: {fault}")
 

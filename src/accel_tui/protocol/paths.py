@@ -22,6 +22,9 @@ SHUTDOWN = "/shutdown"
 
 SOCKET_NAME = "supervisor.sock"
 LOCK_NAME = "supervisor.lock"
+SAYS = "accel-tui supervisor: "
+"""What the line in the log begins with in which a supervisor says why it does not serve."""
+
 LOG_NAME = "supervisor.log"
 
 BODY_LIMIT = 4 * 1024 * 1024

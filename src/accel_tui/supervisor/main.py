@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from accel_tui.config.settings import load_settings
 from accel_tui.config.state import demo_folder, open_state_folder, state_folder
-from accel_tui.model.errors import AccelError
-from accel_tui.protocol.paths import LOG_NAME
+from accel_tui.model.errors import AccelError, SupervisorError
+from accel_tui.protocol.paths import LOG_NAME, SAYS
 from accel_tui.protocol.version import VERSION
 from accel_tui.supervisor.listener import listen
 
@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _LOG_BYTES = 1024 * 1024
 _IDLE_POLL_SECONDS = 0.5
+_GUARD_SECONDS = 0.5
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,8 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         state = base if arguments.demo is None else open_state_folder(demo_folder(base, arguments.demo), problems)
         listener = listen(state)
     except AccelError as error:
-        sys.stderr.write(f"accel-tui supervisor: {error.message}\n{error.remedy or ''}\n")
-        return int(error.exit_code)
+        return _give_up(error)
     if listener is None:
         return 0
     _open_log(state, foreground=arguments.foreground)
@@ -61,12 +61,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         service = Service(state, base, settings, environment, demo=arguments.demo, problems=problems)
         asyncio.run(_serve(service, listener, settings.idle_seconds))
     except AccelError as error:
-        log.error("%s", error.message)  # noqa: TRY400 - an expected fault, told in words
-        return int(error.exit_code)
+        return _give_up(error)
+    except OSError as error:  # such as no descriptor left
+        return _give_up(SupervisorError(f"it cannot serve: {error}", remedy="`accel-tui doctor` examines this host"))
     finally:
         listener.close()
         log.info("ended")
     return 0
+
+
+def _give_up(error: AccelError) -> int:
+    """Say why nobody is served, for the log that a client quotes."""
+    sys.stderr.write(f"{SAYS}{error.message}\n" + (f"{error.remedy}\n" if error.remedy else ""))
+    sys.stderr.flush()
+    return int(error.exit_code)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -128,11 +136,33 @@ async def _serve(service: Service, listener: Listener, idle_seconds: float) -> N
     server.on_signal = end
     await service.start()
     watching = asyncio.get_running_loop().create_task(_end_when_idle(service, server, idle_seconds))
+    guarding = asyncio.get_running_loop().create_task(_guard(service, server, listener))
     try:
         await server.run_on(listener.socket)
     finally:
         watching.cancel()
+        guarding.cancel()
         await service.close()
+
+
+async def _guard(service: Service, server: Server, listener: Listener) -> None:
+    """Stay the one that is found in this folder: listen anew where the socket was taken away, end without the lock."""
+    told = ""
+    while True:
+        await asyncio.sleep(_GUARD_SECONDS)
+        if not listener.has_lock():
+            log.error("the lock in %s is gone, and with it the right to serve", service.state)
+            service.end()
+            return
+        if listener.is_found():
+            continue
+        try:
+            await server.listen_also(listener.bind_anew())
+            log.warning("the socket in %s was taken away; it is there again", service.state)
+        except OSError as error:  # a full disk, or a folder in its place: tried again
+            if str(error) != told:
+                log.error("the socket was taken away and cannot be made anew: %s", error)  # noqa: TRY400 - in words
+            told = str(error)
 
 
 async def _end_when_idle(service: Service, server: Server, idle_seconds: float) -> None:

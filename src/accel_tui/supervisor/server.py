@@ -74,6 +74,15 @@ class Server(uvicorn.Server):
         """Begin to end; open requests get 2 s."""
         self.should_exit = True
 
+    async def listen_also(self, listening: socket.socket) -> None:
+        """Serve on another socket, too; connections that there are stay."""
+        loop = asyncio.get_running_loop()
+
+        def protocol() -> OwnerProtocol:
+            return OwnerProtocol(self.config, self.server_state, self.lifespan.state)
+
+        self.servers.append(await loop.create_server(protocol, sock=listening))
+
     async def run_on(self, listening: socket.socket) -> None:
         """Serve until `end`."""
         await self.serve(sockets=[listening])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
+import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -16,8 +19,11 @@ import pytest
 from accel_tui.client.starting import lock_held
 from accel_tui.client.transport import SocketConnection
 from accel_tui.executors.local import supervisor_argv
-from accel_tui.model.errors import SupervisorError
+from accel_tui.keeper import processes
+from accel_tui.model.errors import StateFolderError, SupervisorError
+from accel_tui.model.runs import RunState
 from accel_tui.protocol import paths, version
+from accel_tui.supervisor.listener import listen
 from support.supervising import Site, site
 from support.waiting import wait_for
 
@@ -106,6 +112,7 @@ def test_a_supervisor_that_cannot_start_leaves_its_reason_in_the_remedy(
     monkeypatch.setattr("accel_tui.client.starting.START_SECONDS", 2.0)
     with pytest.raises(SupervisorError) as caught:
         Site(state).client.connect()
+    assert "in the way" in caught.value.message
     assert "in the way" in str(caught.value.remedy)
 
 
@@ -141,6 +148,82 @@ def test_other_settings_are_said(here: Site) -> None:
     assert "supervisor-settings-differ" not in {problem.code for problem in here.client.devices().problems}
     other = here.new_client(ACCEL_TUI_MAX_RUNNING="3")
     assert "supervisor-settings-differ" in {problem.code for problem in other.devices().problems}
+
+
+def put(path: Path, kind: str) -> None:
+    """Something else in place of a socket or a lock."""
+    path.unlink(missing_ok=True)
+    if kind == "file":
+        path.write_text("x")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to("/etc/passwd")
+    elif kind == "folder":
+        path.mkdir()
+
+
+@pytest.mark.parametrize("kind", ["nothing", "file", "pipe", "link"])
+def test_a_socket_that_is_taken_away_is_made_anew_by_the_same_supervisor(here: Site, kind: str) -> None:
+    """Another one would know nothing of the secrets of queued runs."""
+    pid = here.pid()
+    put(here.state / paths.SOCKET_NAME, kind)
+    wait_for((here.state / paths.SOCKET_NAME).is_socket, what="the new socket")
+    assert here.new_client().hello()["pid"] == pid
+    assert here.client.hello()["pid"] == pid, "an older connection goes on"
+
+
+def test_a_supervisor_without_its_lock_ends_and_its_runs_go_on(here: Site) -> None:
+    first = here.pid()
+    started = processes.start_time(first) or 0
+    identifier = here.submit(["sleep", "600"])
+    here.reach(identifier, RunState.RUNNING)
+    (here.state / paths.LOCK_NAME).unlink()
+    wait_for(lambda: not processes.alive(first, started), what="its end")
+    assert here.pid() != first
+    assert here.client.run(identifier).state is RunState.RUNNING
+
+
+def test_a_supervisor_whose_folder_was_removed_ends(own_world: Path) -> None:
+    here = Site(own_world / "state")
+    first = here.pid()
+    started = processes.start_time(first) or 0
+    identifier = here.submit(["sleep", "600"], "cpu")
+    here.reach(identifier, RunState.RUNNING)
+    keeper = json.loads((here.state / "runs" / identifier / "state.json").read_bytes())["keeper"]
+    here.state.rename(own_world / "away")  # whole at once: a removal would race with what is being written
+    shutil.rmtree(own_world / "away")
+    wait_for(lambda: not processes.alive(first, started), what="the end of the supervisor")
+    assert processes.alive(*keeper), "its run goes on to its end"
+    os.kill(keeper[0], signal.SIGTERM)
+    here.client.close()
+    with site(own_world / "state") as again:
+        assert again.client.runs() == []
+        assert again.finished(again.submit(["true"], "cpu")).exit_code == 0
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "link"])
+def test_what_lies_in_place_of_the_socket_is_replaced(own_world: Path, kind: str) -> None:
+    (own_world / "state").mkdir(mode=0o700)
+    put(own_world / "state" / paths.SOCKET_NAME, kind)
+    with site(own_world / "state") as here:
+        assert here.pid()
+
+
+@pytest.mark.parametrize(("kind", "words"), [("pipe", "regular file"), ("link", "symbolic"), ("folder", "directory")])
+def test_what_lies_in_place_of_the_lock_is_said_at_once(own_world: Path, kind: str, words: str) -> None:
+    (own_world / "state").mkdir(mode=0o700)
+    put(own_world / "state" / paths.LOCK_NAME, kind)
+    with pytest.raises(SupervisorError, match=words):
+        Site(own_world / "state").client.connect()
+
+
+def test_a_stranger_who_holds_the_lock_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accel_tui.supervisor.listener.ENDING_SECONDS", 0.05)
+    with (tmp_path / paths.LOCK_NAME).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(StateFolderError, match=f"held by process {os.getpid()}"):
+            listen(tmp_path)
 
 
 def test_a_folder_that_became_a_link_is_not_followed(here: Site, own_world: Path) -> None:
