@@ -120,6 +120,19 @@ def test_it_can_be_stopped_and_continued(place: Site) -> None:
         assert_restored(opened)
 
 
+def test_looking_around_opens_another_screen_on_the_same_terminal(place: Site) -> None:
+    with screen(place) as opened:
+        opened.seen("Four ways to begin")
+        opened.type("d")
+        opened.seen(" simulated ")
+        opened.seen("kx3")
+        opened.type("q")
+        assert opened.ended() == 0
+        assert_restored(opened)
+    with Site(place.base, "server8").new_client() as client:
+        client.shutdown()
+
+
 def test_the_kill_of_the_screen_touches_nothing(place: Site) -> None:
     identifier = sleeper(place)
     with screen(place) as opened:

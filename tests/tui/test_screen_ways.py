@@ -332,6 +332,17 @@ async def test_the_palette_finds_runs_devices_themes_and_commands(tmp_path: Path
         await stage.press("escape")
 
 
+async def test_all_actions_of_a_pane_are_listed_with_reasons(tmp_path: Path) -> None:
+    async with staged(busy(), tmp_path) as stage:
+        await stage.press("3", "down", "full_stop")
+        text = text_grid(stage.app)
+        assert "Runs: actions" in text
+        assert "Stop" in text
+        assert "chat-serve has not ended: stop it first" in text
+        await stage.press(*"copy id", "enter")
+        assert "copied 20261129-083600-bbbb" in text_grid(stage.app)
+
+
 async def test_help_lists_whatever_can_be_done(tmp_path: Path) -> None:
     async with staged(busy(), tmp_path) as stage:
         screen = main(stage)

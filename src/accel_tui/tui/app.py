@@ -23,7 +23,6 @@ from accel_tui.tui.palette import theme_of
 from accel_tui.tui.panes import PANES, Entry
 from accel_tui.tui.screens.main import MainScreen
 from accel_tui.tui.services import Services
-from accel_tui.tui.sessions import open_session
 from accel_tui.tui.styles import BASE
 from accel_tui.tui.theme import DEFAULT, fitting, load_themes
 from accel_tui.tui.trail import KEPT_SECONDS, READINGS
@@ -69,12 +68,12 @@ class AccelApp(App[str], inherit_bindings=False):
         zone: datetime.tzinfo | None = None,
     ) -> None:
         """`make_client` makes clients that have not connected yet; each is used by one thread."""
-        own = Path(settings.config_dir) / "themes"
-        themes = load_themes(shipped_folder("themes"), own if own.is_dir() else None)
-        palette = fitting(themes.palettes, options.theme or DEFAULT, environment)
+        self._own_themes = Path(settings.config_dir) / "themes"
+        wanted = options.theme or DEFAULT
+        themes = load_themes(shipped_folder("themes"), self._own_themes, only=(wanted, "sixteen"))
+        palette = fitting(themes.palettes, wanted, environment)
         super().__init__(ansi_color=palette.ansi or None)
-        for one in {**themes.palettes, palette.name: palette}.values():
-            self.register_theme(theme_of(one))
+        self.register_theme(theme_of(palette))
         self.theme = palette.name
         self.set_class(options.ascii_only, ASCII_CLASS)
         self.animation_level = "none"
@@ -88,7 +87,7 @@ class AccelApp(App[str], inherit_bindings=False):
         )  # fmt: skip
         self._options, self._panes = options, panes
         self._endings: Endings | None = None
-        self._problems = (*themes.problems, *keymap.problems)
+        self._problems = keymap.problems
 
     def use(self, endings: Endings) -> None:
         """Let signals and the loss of the terminal end it; before it runs."""
@@ -102,10 +101,20 @@ class AccelApp(App[str], inherit_bindings=False):
         self.set_interval(1.0, self.desk.tick)
         self.feed.start()
         self.run_worker(self._remember(), group="remember")
-        for problem in self._problems:
-            self.desk.say(problem)
+        self.call_after_refresh(self._load_themes)
         if self._options.session is not None:
+            from accel_tui.tui.sessions import open_session
+
             self.run_worker(open_session(self.services, self._options.session), group="session", exclusive=True)
+
+    def _load_themes(self) -> None:
+        """The other themes, once the screen is there, and what was wrong with the person's own files."""
+        themes = load_themes(shipped_folder("themes"), self._own_themes)
+        for palette in themes.palettes.values():
+            if palette.name != self.theme:
+                self.register_theme(theme_of(palette))
+        for problem in (*themes.problems, *self._problems):
+            self.desk.say(problem)
 
     async def _remember(self) -> None:
         """The minutes before this screen was opened; a screen without them is as good."""

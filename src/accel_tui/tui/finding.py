@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.model.runs import RunState
-from accel_tui.tui.bindings import KEYS
+from accel_tui.tui.bindings import KEYS, Key
 from accel_tui.tui.naming import names_of, number, selector, short_name
 from accel_tui.tui.screens.palette import Act, Entry
 from accel_tui.tui.sessions import session_files
 
 if TYPE_CHECKING:
+    from accel_tui.tui.panes import Pane
     from accel_tui.tui.screens.main import MainScreen
 
 DEVICES, JOB, RUNS, LOG = 1, 2, 3, 5
@@ -30,14 +31,29 @@ def entries(screen: MainScreen) -> list[Entry]:
     ]
 
 
+def actions(screen: MainScreen, pane: Pane) -> list[Entry]:
+    """What can be done in one pane, most useful first."""
+    verbs = dict.fromkeys((*pane.FOOT, *pane.KEYS))
+    return [_command(screen, KEYS[verb], pane.WORDS.get(verb)) for verb in verbs if _known(screen, verb)]
+
+
+def _known(screen: MainScreen, verb: str) -> bool:
+    return screen.taker(verb) is not None or verb in screen.own_verbs
+
+
 def _commands(screen: MainScreen) -> Iterator[Entry]:
     for key in KEYS.values():
-        if not key.palette or (screen.taker(key.id) is None and key.id not in screen.own_verbs):
-            continue
-        title = f"{key.word[0].upper()}{key.word[1:]}"
-        about = key.help if key.help.lower() != key.word.lower() else ""
-        act = _verb(screen, key.id)
-        yield Entry("command", title, about, screen.services.key(key.id), act, screen.why_not(key.id))
+        if key.palette and _known(screen, key.id):
+            yield _command(screen, key)
+
+
+def _command(screen: MainScreen, key: Key, word: str | None = None) -> Entry:
+    name = word or key.word
+    about = key.help if key.help.lower() != name.lower() else ""
+    act = _verb(screen, key.id)
+    return Entry(
+        "command", name[0].upper() + name[1:], about, screen.services.key(key.id), act, screen.why_not(key.id)
+    )  # fmt: skip
 
 
 def _verb(screen: MainScreen, verb: str) -> Act:

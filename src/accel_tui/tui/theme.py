@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,10 @@ class Themes:
     problems: tuple[FileError, ...] = ()
 
 
-def load_themes(shipped: Path, own: Path | None = None) -> Themes:
+def load_themes(shipped: Path, own: Path | None = None, *, only: Collection[str] | None = None) -> Themes:
     """Every theme of both folders; a file in `own` replaces the shipped one of the same name.
 
+    `own` need not exist. With `only`, just the themes of these names and the default are read.
     A file that cannot be used becomes a problem and does not hide the others.
 
     Raises:
@@ -54,6 +55,8 @@ def load_themes(shipped: Path, own: Path | None = None) -> Themes:
     problems: list[FileError] = []
     for folder in (shipped, own):
         for path in sorted(folder.glob("*.toml")) if folder is not None else ():
+            if only is not None and path.stem not in only:
+                continue
             try:
                 palettes[path.stem] = read_palette(path, shipped)
             except FileError as problem:

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -20,7 +20,6 @@ from accel_tui.tui.bindings import KEYS, bind_all
 from accel_tui.tui.board import Board, Level
 from accel_tui.tui.doing import Doer
 from accel_tui.tui.exact import ExactScreen
-from accel_tui.tui.finding import entries
 from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.head import head, notice_lines, too_small, trouble
 from accel_tui.tui.layouts import Mode, Place, Places, Wish, mode_of, places
@@ -28,21 +27,20 @@ from accel_tui.tui.messages import DoAsked, GoTo, Told
 from accel_tui.tui.palette import PaletteTheme
 from accel_tui.tui.panes import PANES, Pane
 from accel_tui.tui.panes import Entry as PaneEntry
-from accel_tui.tui.screens.help import help_lines
-from accel_tui.tui.screens.palette import Entry, Palette
-from accel_tui.tui.screens.sheet import Sheet
 from accel_tui.tui.services import Services
-from accel_tui.tui.sessions import open_session
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 from accel_tui.tui.widgets.parts import Part, PartLine
 from accel_tui.tui.widgets.pieces import Cell, Piece, cell_width
 
+if TYPE_CHECKING:
+    from accel_tui.tui.screens.palette import Entry
+
 GENERAL = (
     *(f"pane.{entry.number}" for entry in PANES if entry.number),
     *("pane.next", "pane.previous", "pane.maximise", "pane.narrower", "pane.wider"),
-    *("app.palette", "app.help", "app.notices", "app.theme", "app.retry", "app.back", "app.quit"),
+    *("app.palette", "item.actions", "app.help", "app.notices", "app.theme", "app.retry", "app.back", "app.quit"),
 )
 """Verbs that the screen does itself."""
 FOOT = ("pane.maximise", "app.palette", "app.help", "app.quit")
@@ -345,8 +343,21 @@ class MainScreen(ExactScreen, Doer):
         if not self._panes[self._wish.shown].back() and self._wish.maximised:
             self._change_wish(maximised=False)
 
+    # What is opened on demand is imported on demand: the first paint must not wait for it.
+
     def do_app_palette(self) -> None:
+        from accel_tui.tui.finding import entries
+        from accel_tui.tui.screens.palette import Palette
+
         self.app.push_screen(Palette(entries(self)), self._chosen)
+
+    def do_item_actions(self) -> None:
+        """Everything that can be done in the focused pane."""
+        from accel_tui.tui.finding import actions
+        from accel_tui.tui.screens.palette import Palette
+
+        pane = self._panes[self._wish.shown]
+        self.app.push_screen(Palette(actions(self, pane), f"{pane.label}: actions"), self._chosen)
 
     async def _chosen(self, entry: Entry | None) -> None:
         if entry is None:
@@ -359,6 +370,9 @@ class MainScreen(ExactScreen, Doer):
                 await result
 
     def do_app_help(self) -> None:
+        from accel_tui.tui.screens.help import help_lines
+        from accel_tui.tui.screens.sheet import Sheet
+
         pane = self._panes[self._wish.shown]
         own = [verb for verb in dict.fromkeys((*pane.FOOT, *pane.KEYS)) if verb not in FOOT and self.can_do(verb)]
         known = [verb for verb in KEYS if self.can_do(verb)]
@@ -368,6 +382,8 @@ class MainScreen(ExactScreen, Doer):
         self.app.push_screen(Sheet("Help", lines, facts=facts, indent=13))
 
     def do_app_notices(self) -> None:
+        from accel_tui.tui.screens.sheet import Sheet
+
         lines = notice_lines(self.board, self.glyphs, self.services.zone)
         self.services.desk.read_notices()
         self.app.push_screen(Sheet("Notices", lines, indent=12))
@@ -393,6 +409,8 @@ class MainScreen(ExactScreen, Doer):
 
     def open_session(self, path: str, job: str | None = None) -> None:
         """Put a session and one of its jobs onto the board, and show the job."""
+        from accel_tui.tui.sessions import open_session
+
         work = open_session(self.services, path, job)
         self.run_worker(work, group="session", exclusive=True)
         self.go_to(JOB)

@@ -49,13 +49,13 @@ class Palette(ExactModalScreen):
     CSS_PATH = "dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], title: str = "Find anything") -> None:
         super().__init__()
-        self._entries = tuple(entries)
+        self._entries, self._title = tuple(entries), title
         self._found: list[Entry] = []
 
     def compose(self) -> ComposeResult:
-        with Frame("Find anything", chip=False, classes="-dialog -wide"):
+        with Frame(self._title, chip=False, classes="-dialog -wide"):
             yield Field(placeholder="type letters of what you look for", id="words")
             columns = [
                 Column("kind", "", 9, gap=0), Column("title", "", 30, grow=True), Column("key", "", 10, "right"),

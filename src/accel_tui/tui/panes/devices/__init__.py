@@ -14,7 +14,6 @@ from accel_tui.tui.idle import IdleWatch
 from accel_tui.tui.naming import is_card, number, selector, short_name
 from accel_tui.tui.panes import Pane
 from accel_tui.tui.panes.devices import details, groups, rows
-from accel_tui.tui.screens.sheet import Sheet
 from accel_tui.tui.services import Services
 from accel_tui.tui.standing import Standing, standing
 from accel_tui.tui.widgets.columns import Column
@@ -266,18 +265,23 @@ class DevicesPane(Pane):
         view = self._here(self.board)
         if view is not None:
             lines = details.sheet(view, self._standings(self.board)[view.device.key], self.board, self.glyphs)
-            self.app.push_screen(Sheet(self._title(view), lines, indent=20))
+            self._sheet(view, lines)
 
     def do_item_explain(self) -> None:
         view = self._here(self.board)
         if view is not None:
             lines = details.explained(view, self._standings(self.board)[view.device.key], self.board, self.glyphs)
-            self.app.push_screen(Sheet(self._title(view), lines, indent=20))
+            self._sheet(view, lines)
 
     def do_device_holders(self) -> None:
         view = self._here(self.board)
         if view is not None:
-            self.app.push_screen(Sheet(self._title(view), details.holders(view, self.board)[1:]))
+            self._sheet(view, details.holders(view, self.board)[1:])
+
+    def _sheet(self, view: DeviceView, lines: list[Cell]) -> None:
+        from accel_tui.tui.screens.sheet import Sheet  # late: the first paint must not wait for it
+
+        self.app.push_screen(Sheet(self._title(view), lines, indent=20))
 
     def do_item_copy(self) -> None:
         """The selector of the pick, else of the device under the cursor."""

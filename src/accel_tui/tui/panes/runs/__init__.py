@@ -16,8 +16,6 @@ from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.messages import GoTo
 from accel_tui.tui.panes import Pane
 from accel_tui.tui.panes.runs import rows
-from accel_tui.tui.screens.confirm import Confirm
-from accel_tui.tui.screens.stop import StopDialog
 from accel_tui.tui.services import Services
 from accel_tui.tui.widgets.columns import Column
 from accel_tui.tui.widgets.field import Field
@@ -150,6 +148,8 @@ class RunsPane(Pane):
     # Verbs
 
     def do_run_stop(self) -> None:
+        from accel_tui.tui.screens.stop import StopDialog  # late: the first paint must not wait for it
+
         if self.run_here is not None:
             self.app.push_screen(StopDialog(self.services, self.run_here.id))
 
@@ -191,6 +191,8 @@ class RunsPane(Pane):
             self.post_message(GoTo(JOB))
 
     async def do_run_remove(self) -> None:
+        from accel_tui.tui.screens.confirm import Confirm  # late, like the stop
+
         run = self.run_here
         if run is not None:
             lines: list[Cell] = [

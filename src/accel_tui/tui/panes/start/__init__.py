@@ -9,7 +9,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.widgets import Static
 
-from accel_tui.client import quickstart
 from accel_tui.client.connection import Client
 from accel_tui.model.plans import Check
 from accel_tui.model.runs import Run, RunResult, RunState
@@ -79,6 +78,8 @@ class StartPane(Pane):
 
     async def _try(self) -> None:
         """Queue the three runs one after the other; each needs what the one before made."""
+        from accel_tui.client import quickstart  # late: the first paint must not wait for it
+
         environment, settings, cwd = self.services.environment, self.services.settings, self.services.cwd
         desk = self.services.desk
 
