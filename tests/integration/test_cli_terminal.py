@@ -219,3 +219,16 @@ def test_the_screen_of_a_lost_supervisor_comes_back(cli: CommandLine) -> None:
         shown.read_until(ident.encode())
         shown.press(b"\x03")
         assert shown.wait() == 130
+
+
+def test_waiting_shows_one_moving_line_and_then_the_end(cli: CommandLine, own_world: Path) -> None:
+    os.mkfifo(own_world / "go")
+    waits = f"read -r word < '{own_world}/go'"
+    with terminal("run", "--devices", "none", "--name", "long", "--wait", "--", "bash", "-c", waits) as shown:
+        shown.read_until(b"running")
+        (own_world / "go").write_text("now\n")
+        shown.read_until(b"succeeded")
+        assert shown.wait() == 0
+    moving = shown.seen.replace(b"\r\n", b"\n")
+    assert re.search(rb"\r[^\n]*running[^\n]*\x1b\[K\r\x1b\[K", moving)
+    clean(re.sub(rb"\r|\x1b\[K", b"", moving))

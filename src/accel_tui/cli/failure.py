@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.cli.output import Output, Styled
-from accel_tui.model.errors import AccelError, CheckRefusedError, ExitCode
+from accel_tui.model.errors import AccelError, ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,12 +58,12 @@ def _tell(error: AccelError, output: Output) -> None:
     output.note(output.glyph("failed"), " ", Styled("error: ", "error"), first)
     for line in more:
         output.note("  ", line)
-    if isinstance(error, CheckRefusedError):
-        for check in error.checks:
-            if check.level.value in ("refusal", "ask"):
-                output.note("  ", output.glyph(check.level.value), f" {check.level.value} {check.id}: {check.message}")
-                if check.remedy:
-                    output.note("    ", Styled(check.remedy, "muted"))
+    told = [check for check in getattr(error, "checks", ()) if check.level.value in ("refusal", "ask")]
+    if len(told) > 1 or not any(check.message in error.message for check in told):
+        for check in told:
+            output.note("  ", output.glyph(check.level.value), f" {check.level.value} {check.id}: {check.message}")
+            if check.remedy:
+                output.note("    ", Styled(check.remedy, "muted"))
     if error.remedy:
         for line in error.remedy.split("\n"):
             output.note("  ", line)

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.cli import figures
 from accel_tui.cli.output import Styled
 from accel_tui.cli.picture import ending, state_cell
-from accel_tui.model.errors import ExitCode, SupervisorError
+from accel_tui.cli.waiting import patiently, wait_finished
+from accel_tui.model.errors import ExitCode
 from accel_tui.model.runs import Run, RunResult, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accel_tui.cli.context import Context
-
-RETRY_SECONDS = 0.2
-PATIENCE_SECONDS = 30.0
-"""How long a supervisor may stay away in the middle of a wait before the wait is given up."""
-
-
-def wait_finished(context: Context, ref: str) -> Run:
-    """The run once it, and the retries that carry it on, are finished. A supervisor that dies meanwhile is replaced."""
-    return _patiently(lambda: context.client.run(ref, wait=None))
-
-
-def _patiently(ask: Callable[[], Run]) -> Run:
-    end = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            return ask()
-        except SupervisorError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(RETRY_SECONDS)
 
 
 def finish(context: Context, ref: str, *, follow: bool) -> int:
@@ -47,6 +27,7 @@ def finish(context: Context, ref: str, *, follow: bool) -> int:
     try:
         run = _follow(context, ref) if follow else wait_finished(context, ref)
     except KeyboardInterrupt:
+        output.settle()
         output.note("")
         output.note("detached: the run goes on")
         output.note(f"  `accel-tui logs -f {ref}` follows it again, `accel-tui stop {ref}` ends it")
@@ -78,7 +59,7 @@ def _follow(context: Context, ref: str) -> Run:
     output = context.output
     # With --json standard output is for the document alone.
     show: Callable[[str], None] = output.note if output.json_wanted else output.log_line
-    run = _patiently(lambda: context.client.run(ref))
+    run = patiently(lambda: context.client.run(ref))
     while True:
         _show_one(context, run, show)
         last = wait_finished(context, run.id)
@@ -98,7 +79,7 @@ def _show_one(context: Context, run: Run, show: Callable[[str], None]) -> None:
 
     def ended() -> bool:
         nonlocal told
-        now = _patiently(lambda: context.client.run(run.id))
+        now = patiently(lambda: context.client.run(run.id))
         waits = now.held or now.waiting_for if now.state is RunState.QUEUED else None
         if waits and waits != told:
             context.output.note(context.output.glyph("queued"), f" queued: waits for {waits}")

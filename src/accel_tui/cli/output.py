@@ -8,6 +8,7 @@ terminal.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import unicodedata
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ class Output:
         self._signs = Glyphs(ascii=self.ascii_only)
         self._colour = "NO_COLOR" not in environment or not environment["NO_COLOR"]
         self._dumb = environment.get("TERM", "") in ("", "dumb")
+        self._live = False
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a broken name must not end a verb
                 stream.reconfigure(errors="backslashreplace")
@@ -103,12 +105,42 @@ class Output:
         name = name if name in GLYPHS else "stale"
         return Styled(self._signs.text(name), role or GLYPHS[name].role)
 
+    @property
+    def repaints(self) -> bool:
+        """Whether `live` has a terminal to repaint a line on."""
+        return not self._dumb and not self.json_wanted and sys.stderr.isatty()
+
+    def live(self, *parts: Part) -> None:
+        """One line that the next line, note or call of this replaces; nothing where nobody can see it move."""
+        if not self.repaints:
+            return
+        room = shutil.get_terminal_size().columns - 1
+        drawn = []
+        for cell in map(self._cell, parts):
+            text = cell.text
+            while width(text) > room:
+                text = text[:-1]
+            room -= width(text)
+            drawn.append(self._draw(sys.stderr, Styled(text, cell.role)))
+        self._write(sys.stderr, "\r" + "".join(drawn) + "\x1b[K")
+        sys.stderr.flush()
+        self._live = True
+
+    def settle(self) -> None:
+        """Take the live line away."""
+        if self._live:
+            self._live = False
+            self._write(sys.stderr, "\r\x1b[K")
+            sys.stderr.flush()
+
     def line(self, *parts: Part) -> None:
         """One line of data."""
+        self.settle()
         self._write(sys.stdout, self._join(sys.stdout, parts) + "\n")
 
     def note(self, *parts: Part) -> None:
         """One line that is not data: progress, remarks, questions."""
+        self.settle()
         sys.stdout.flush()
         self._write(sys.stderr, self._join(sys.stderr, parts) + "\n")
         sys.stderr.flush()

@@ -181,13 +181,14 @@ def ending(run: Run) -> str:
     return ", ".join(words)
 
 
-def progress_words(run: Run) -> list[str]:
-    """Phase, step, loss, speed and time left, as far as the worker told them."""
+def progress_words(run: Run, *, phase: bool = True) -> list[str]:
+    """Step (or the phase before the first one), loss, speed and time left, as far as the worker told them."""
     now = run.progress
     words: list[str] = []
     if now.step is not None:
-        words.append(f"step {now.step}" + (f"/{now.total}" if now.total else ""))
-    elif now.phase:
+        unit = "prompt" if run.kind == "generate" else "step"
+        words.append(f"{unit} {now.step}" + (f"/{now.total}" if now.total else ""))
+    elif now.phase and phase:
         words.append(now.phase)
     if now.loss is not None:
         words.append(f"loss {figures.loss(now.loss)}")

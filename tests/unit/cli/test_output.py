@@ -99,3 +99,28 @@ def test_ascii_signs(capsys: pytest.CaptureFixture[str]) -> None:
     output = Output({}, ascii_only=True)
     output.line(output.glyph("failed"), " ", output.glyph("queued"), " – …")
     assert capsys.readouterr().out == "X q - ..\n"
+
+
+def test_the_live_line_is_cut_cleaned_and_gives_way_to_what_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = FakeTerminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", "12")
+    output = Output({"TERM": "xterm"})
+    output.live("step 1/60, ", HOSTILE)
+    assert stream.getvalue() == "\rstep 1/60, \x1b[K"
+    output.live("step 2")
+    output.note("done")
+    assert stream.getvalue().endswith("\rstep 2\x1b[K\r\x1b[Kdone\n")
+
+
+@pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {}])
+def test_nothing_moves_where_a_line_cannot_be_repainted(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    stream = FakeTerminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    output = Output(environment)
+    assert not output.repaints
+    output.live("step 1")
+    output.note("done")
+    assert stream.getvalue() == "done\n"

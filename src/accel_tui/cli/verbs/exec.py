@@ -72,7 +72,9 @@ def _reserve(context: Context) -> tuple[Plan, dict[str, int]]:
 
 def _refuse(context: Context, plan: Plan) -> None:
     if not plan.verified and plan.waiting_for is None:
-        raise DeviceAbsentError(f"not every device of {context.arguments.devices} is on this host")
+        raise DeviceAbsentError(
+            f"not every device of {context.arguments.devices} is on this host", remedy="see `accel-tui devices`"
+        )
     stopping = [
         check
         for check in plan.checks

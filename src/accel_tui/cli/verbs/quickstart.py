@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,10 @@ from accel_tui.cli.choosing import Chosen, working_folder
 from accel_tui.cli.following import tell_end
 from accel_tui.cli.output import Styled
 from accel_tui.cli.picture import progress_words
+from accel_tui.cli.waiting import watch
 from accel_tui.client import quickstart
 from accel_tui.model.errors import CheckRefusedError, ExitCode
-from accel_tui.model.runs import Run, RunResult, RunState
+from accel_tui.model.runs import Run, RunResult
 
 if TYPE_CHECKING:
     import argparse
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from accel_tui.jobs.spec import Job
 
 EXAMPLE = "accel-tui quickstart"
-
-POLL_SECONDS = 0.3
-TELL_SECONDS = 2.0
-"""How often the progress of a run is told, at most; a new phase at once."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,20 +77,11 @@ def _one(context: Context, job: Job, number: str) -> Run:
     request = quickstart.submission(job, context.environment, working_folder())
     answer: dict[str, Any] = context.client.submit(request)
     output.note(Styled(f"{number} ", "muted"), Styled(job.name, "strong"), f"  {answer['id']}")
-    told, phase, due = "", None, 0.0
-    while True:
-        run = context.client.run(answer["id"])
-        finished = run.state is RunState.FINISHED
-        words = ", ".join(progress_words(run)) or ("" if finished else run.state.value)
-        if words != told and words and (finished or run.progress.phase != phase or time.monotonic() >= due):
-            output.note("    ", words)
-            told, phase, due = words, run.progress.phase, time.monotonic() + TELL_SECONDS
-        if finished:
-            break
-        time.sleep(POLL_SECONDS)
+    run = watch(context, answer["id"], indent="    ")
     if run.result is not RunResult.SUCCEEDED:
         raise _Failed(run)
-    output.note("    ", output.glyph("succeeded"), f" succeeded, {figures.span(run.started, run.ended)}")
+    words = [figures.span(run.started, run.ended), *progress_words(run, phase=False)]
+    output.note("    ", output.glyph("succeeded"), " succeeded, ", ", ".join(words))
     return run
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accel_tui.cli.following import wait_finished
 from accel_tui.cli.many import each_run
+from accel_tui.cli.waiting import wait_finished
 from accel_tui.model.runs import Run
 
 if TYPE_CHECKING:
