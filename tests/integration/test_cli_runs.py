@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from support.command_line import CommandLine
@@ -192,3 +193,11 @@ def test_supervisor_status_and_stop(cli: CommandLine) -> None:
     assert cli.supervisor() is None
     assert cli.show(running)["state"] == "running"
     cli("stop", running, "--now", "--wait").expect(0)
+
+
+def test_a_failing_script_is_told_by_its_exception(cli: CommandLine, own_world: Path) -> None:
+    (own_world / "bad.py").write_text("raise ValueError('the rate is negative')\n")
+    failed = cli("run", "--devices", "none", "--wait", "--", sys.executable, "bad.py", cwd=own_world).expect(1)
+    assert "ValueError: the rate is negative" in failed.err
+    assert "ValueError: the rate is negative" in cli("runs").out
+    assert cli.show("last")["diagnosis"]["id"] == "python-exception"

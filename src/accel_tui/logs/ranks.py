@@ -9,14 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TEE = re.compile(r"\[default(\d{1,5})\]:")
-_RANK = re.compile(r"\[rank(\d{1,5})\]: ?")
+_RANK = re.compile(r"\[rank(\d{1,5})\]:(?:\[rank\1\]:)? ?")
 _OURS = re.compile(r"\[rank (\d{1,5})\] ")
 
 
 def split_rank(line: str) -> tuple[int | None, str]:
     """The rank that a line names, and the line without its prefixes.
 
-    torchrun's `[default1]:` counts the processes of one host; torch's own `[rank1]:` decides where both stand. A line
+    torchrun's `[default1]:` counts the processes of one host; torch's own `[rank1]:` decides where both stand. Our
+    plans name torchrun's prefix `[rank1]:` too, so the same one may stand twice. A line
     without a prefix has no rank: it comes from a launcher, or from the only process.
     """
     local = _TEE.match(line)

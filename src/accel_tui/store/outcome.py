@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.model.runs import Cause, Diagnosis, RunResult
 from accel_tui.store.documents import DamagedError, optional
+from accel_tui.store.traces import final_exception
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 _NOT_STARTED = {Cause.LAUNCH_FAILED, Cause.CHECK_REFUSED, Cause.DEPENDENCY_FAILED}
 _UNSEEN_END = {Cause.KEEPER_LOST, Cause.REBOOT}
+_WORDS_ALONE = frozenset({
+    "WorkerError", "InvalidJobError", "UnknownArgumentError", "BadInputError", "UnsupportedStackError",
+    "DeviceMismatchError", "OutputInUseError",
+})  # fmt: skip
 _READ_LOG = "read the end of its log: accel-tui logs {id} --errors"
 
 
@@ -40,6 +45,8 @@ class Facts:
     """Ranks that were expected to report, at least 1."""
     events: Mapping[int, Sequence[Event]]
     """The last events of each rank."""
+    log_end: str = ""
+    """The last part of the log, where the program itself said why it failed."""
 
 
 def outcome_of(record: Mapping[str, Any], facts: Facts) -> Outcome:
@@ -106,11 +113,12 @@ def diagnose(
 
 def _of_cause(cause: Cause, message: str | None, identifier: str) -> Diagnosis | None:
     said = f": {message}" if message else ""
+    start = message.removeprefix("cannot start: ") if message else "its program"
     memory = "lower batch size, block size or context, use a smaller dtype, or take more devices"
     table: dict[Cause, tuple[str, str | None]] = {
         Cause.LAUNCH_FAILED: (
-            f"its program could not be started{said}",
-            "see what would run: accel-tui show " + identifier,
+            f"cannot start {start}",
+            _start_step(message or "", identifier),
         ),
         Cause.CHECK_REFUSED: (f"a check refused it{said}", "follow the remedy, then: accel-tui rerun " + identifier),
         Cause.DEPENDENCY_FAILED: (f"a run that it waited for did not succeed{said}", "run that one again first"),
@@ -125,6 +133,14 @@ def _of_cause(cause: Cause, message: str | None, identifier: str) -> Diagnosis |
     return Diagnosis(cause.value, summary, next_step)
 
 
+def _start_step(message: str, identifier: str) -> str:
+    if message.endswith("Permission denied"):
+        return "a script needs its interpreter in front (python train.py), or chmod +x and a first line with #!"
+    if message.endswith("no program of that name in PATH"):
+        return "a script needs its interpreter in front (python train.py); a program of this folder, ./ in front"
+    return "see what would run: accel-tui show " + identifier
+
+
 def _of_errors(facts: Facts) -> Diagnosis | None:
     """The first error that any rank told: later ones are most often its consequence on other ranks."""
     errors = [
@@ -137,9 +153,21 @@ def _of_errors(facts: Facts) -> Diagnosis | None:
         return None
     _, rank, event = min(errors, key=lambda error: error[:2])
     kind, message = str(event.get("type") or "error"), str(event.get("message") or "").strip()
+    return _of_exception(kind, message, rank, facts)
+
+
+def _of_exception(kind: str, message: str, rank: int | None, facts: Facts) -> Diagnosis:
     first_line = message.split("\n", 1)[0][:500]
     name, step = _known_error(kind, message)
-    return Diagnosis(name, f"{kind}: {first_line}" if first_line else kind, step.format(id=facts.id), rank=rank)
+    # The worker's own findings are whole sentences for the owner of the job; their class says nothing to a person.
+    said = first_line if kind in _WORDS_ALONE and first_line else f"{kind}: {first_line}" if first_line else kind
+    return Diagnosis(name, said, step.format(id=facts.id), rank=rank)
+
+
+def _of_log(facts: Facts) -> Diagnosis | None:
+    """The exception that ended the program, as Python wrote it into the log."""
+    found = final_exception(facts.log_end)
+    return None if found is None else _of_exception(found.kind, found.message, found.rank, facts)
 
 
 def _known_error(kind: str, message: str) -> tuple[str, str]:
@@ -150,7 +178,7 @@ def _known_error(kind: str, message: str) -> tuple[str, str]:
     if "no space left on device" in lower or "quota exceeded" in lower:
         return "disk-full", "free space, or set artefacts_root to a larger disk"
     if kind in ("ModuleNotFoundError", "ImportError"):
-        return "missing-module", "install it into the job's interpreter (launch.python), or name another interpreter"
+        return "missing-module", "install it into the interpreter that runs the job, or name another one"
     if "address already in use" in lower or "eaddrinuse" in lower:
         return "port-in-use", "run it again: another port is taken"
     if kind == "KeyboardInterrupt":
@@ -169,6 +197,8 @@ def _of_end(exit_code: int | None, signal: str | None, facts: Facts) -> Diagnosi
         return Diagnosis("crashed", f"it crashed ({signal}), in compiled code most likely", step)
     if signal:
         return Diagnosis("signal", f"it was ended by {signal}, sent from outside", step)
+    if exit_code is not None and (told := _of_log(facts)) is not None:
+        return told
     if facts.worker:
         return _of_silence(exit_code, step, facts)
     if exit_code is None:

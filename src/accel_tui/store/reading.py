@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from accel_tui.keeper.processes import boot_id, remains
 from accel_tui.model.runs import Cause, Diagnosis, Progress, Run, RunResult, RunState
 from accel_tui.model.times import time_seconds, time_text
-from accel_tui.store import events
+from accel_tui.store import events, traces
 from accel_tui.store.documents import OURS, DamagedError, optional, read_document, read_record, required, texts
 from accel_tui.store.identifiers import created_seconds
 from accel_tui.store.outcome import Facts, Outcome, outcome_of
@@ -207,7 +207,8 @@ def _with_end(folder: Path, base: Run, standing: _Standing) -> Run:
     record = standing.record or {}
     devices, processes = _plan_facts(folder)
     told = events.tails(folder)
-    facts = Facts(base.id, (folder / "worker.pyz").exists(), processes, told)
+    log_end = traces.log_end(folder / "log") if optional(record, "exit_code", int) else ""
+    facts = Facts(base.id, (folder / "worker.pyz").exists(), processes, told, log_end)
     outcome: Outcome = outcome_of(record, facts)
     return replace(
         base,

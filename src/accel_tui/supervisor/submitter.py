@@ -59,6 +59,9 @@ class Where:
     """Devices that `auto` may take; None lets planning judge."""
 
 
+LOOK = "`accel-tui devices` lists what is here; `--demo server8` has invented cards to try things on"
+
+
 class Submitter:
     """Takes submissions; what may block runs in a thread."""
 
@@ -204,9 +207,10 @@ class Submitter:
         plan = prepared.plan
         open_ones = unanswered(plan.checks, yes=submission.yes, overrides=submission.overrides)
         if not plan.verified and plan.waiting_for is None:
-            raise DeviceAbsentError(f"{submission.select!r} names a device that is not on this host")
+            raise DeviceAbsentError(f"{submission.select!r} names a device that is not on this host", remedy=LOOK)
         if not plan.verified:
-            raise DeviceAbsentError(f"this host can never give {submission.select!r}: {plan.waiting_for}")
+            message = f"this host can never give {submission.select!r}: {plan.waiting_for}"
+            raise DeviceAbsentError(message, remedy=LOOK)
         if open_ones:
             raise refusal(open_ones, plan.checks)
         try:
@@ -241,5 +245,5 @@ def refusal(open_ones: Sequence[Check], checks: Iterable[Check]) -> CheckRefused
         message, answer = f"check {first.id} refused: {first.message}{more}", f"--override {first.id}"
     else:
         message, answer = f"check {first.id} asks: {first.message}{more}", "--yes"
-    remedy = f"{first.remedy}; or {answer}" if first.remedy else f"answer with {answer}"
+    remedy = f"{first.remedy}\n(or {answer})" if first.remedy else f"answer with {answer}"
     return CheckRefusedError(message, checks=tuple(checks), remedy=remedy)

@@ -26,6 +26,8 @@ def lines(name: str) -> list[str]:
         ("[default1]:loss", 1, "loss"),
         ("[default1]:[rank9]: Traceback", 9, "Traceback"),
         ("[rank0]:   File x", 0, "  File x"),
+        ("[rank1]:[rank1]: RuntimeError: no", 1, "RuntimeError: no"),
+        ("[rank1]:[rank2]: odd", 1, "[rank2]: odd"),
         ("[rank12]:[W1130 11:46:04 x] y", 12, "[W1130 11:46:04 x] y"),
         ("[rank 3] text", 3, "text"),
         ("[default]:x", None, "[default]:x"),
@@ -46,6 +48,7 @@ def test_rank_prefixes(line: str, rank: int | None, text: str) -> None:
     [
         ("Traceback (most recent call last):", Severity.ERROR),
         ("[default1]:[rank1]: RuntimeError: simulated", Severity.ERROR),
+        ("[rank1]:[rank1]: RuntimeError: simulated", Severity.ERROR),
         ("torch.OutOfMemoryError: XPU out of memory.", Severity.ERROR),
         ("KeyboardInterrupt", Severity.ERROR),
         ("2026-11-30 12:00:00,1 - trainer - ERROR - no", Severity.ERROR),

@@ -22,9 +22,10 @@ def decide(
     worker: bool = False,
     processes: int = 1,
     events: dict[int, list[dict[str, Any]]] | None = None,
+    log_end: str = "",
     **record: Any,
 ) -> Outcome:
-    facts = Facts("20261130-120000-abcd", worker, processes, events or {})
+    facts = Facts("20261130-120000-abcd", worker, processes, events or {}, log_end)
     return outcome_of({"cause": cause, "exit_code": exit_code, "signal": None, "stopped": False, **record}, facts)
 
 
@@ -99,6 +100,43 @@ def test_error_that_the_worker_told_is_the_diagnosis(kind: str, message: str, na
     assert outcome.diagnosis.summary == (f"{kind}: {message.splitlines()[0]}" if message else kind)
     assert outcome.diagnosis.next_step
     assert "{" not in outcome.diagnosis.next_step
+
+
+def test_what_the_worker_found_is_told_without_the_name_of_a_class() -> None:
+    outcome = decide(
+        exit_code=3, worker=True, events={0: [START, error("BadInputError", "data.path: x is empty"), BAD]}
+    )
+    assert outcome.diagnosis
+    assert outcome.diagnosis.summary == "data.path: x is empty"
+
+
+def test_the_exception_of_a_program_is_read_from_its_log() -> None:
+    trace = "begun\nTraceback (most recent call last):\n  File 'a.py', line 1\n"
+    outcome = decide(exit_code=1, log_end=trace + "ModuleNotFoundError: No module named 'yaml'\n")
+    assert outcome.diagnosis
+    assert (outcome.diagnosis.id, outcome.diagnosis.rank) == ("missing-module", None)
+    assert outcome.diagnosis.summary == "ModuleNotFoundError: No module named 'yaml'"
+    said_so = decide(exit_code=1, log_end=trace + "ValueError: negative {rate}\n").diagnosis
+    assert said_so
+    assert (said_so.summary, said_so.id) == ("ValueError: negative {rate}", "python-exception")
+
+
+@pytest.mark.parametrize(
+    ("message", "summary", "step"),
+    [
+        (
+            "cannot start: train.py: no program of that name in PATH",
+            "cannot start train.py: no program",
+            "python train.py",
+        ),
+        ("cannot start: ./train.py: Permission denied", "cannot start ./train.py: Permission denied", "chmod +x"),
+    ],
+)
+def test_a_script_that_cannot_be_started_gets_a_way_out(message: str, summary: str, step: str) -> None:
+    diagnosis = decide(cause="launch-failed", exit_code=None, message=message).diagnosis
+    assert diagnosis
+    assert diagnosis.summary.startswith(summary)
+    assert step in (diagnosis.next_step or "")
 
 
 def test_the_first_error_of_all_ranks_is_the_root() -> None:

@@ -1,0 +1,60 @@
+"""The exception that ended a program, in what programs and launchers really write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from accel_tui.store.traces import TAIL_BYTES, Raised, final_exception, log_end
+
+TRACE = 'Traceback (most recent call last):\n  File "train.py", line 2, in <module>\n    main()\n'
+LAUNCHER = (
+    "Traceback (most recent call last):\n"
+    '  File "run.py", line 919, in main\n'
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+    "=====\ntrain.py FAILED\n"
+)
+
+
+def of_rank(rank: int, text: str, prefix: str = "[rank{0}]:[rank{0}]: ") -> str:
+    return "".join(prefix.format(rank) + line for line in text.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", None),
+        ("done\n", None),
+        ("Traceback (most recent call last):\n  File", None),
+        (TRACE + "ValueError: it is negative\nsecond line\n", Raised("ValueError", "it is negative")),
+        (TRACE + "ModuleNotFoundError: No 'yaml'\n", Raised("ModuleNotFoundError", "No 'yaml'")),
+        (TRACE + "KeyboardInterrupt\n", Raised("KeyboardInterrupt", "")),
+        (TRACE + "pkg.errors.OwnError: x\r\n", Raised("OwnError", "x")),
+        (
+            TRACE + "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n" + TRACE
+            + "RuntimeError: b\n",
+            Raised("RuntimeError", "b"),
+        ),
+        (of_rank(1, TRACE + "ValueError: root\n") + of_rank(0, TRACE + "RuntimeError: closed by peer\n") + LAUNCHER,
+         Raised("ValueError", "root", 1)),
+        (of_rank(1, TRACE + "ValueError: root\n", "[default{0}]:") + LAUNCHER, Raised("ValueError", "root", 1)),
+        (LAUNCHER, None),
+        (TRACE + "ValueError: was handled\n" + "step\n" * 100, None),
+    ],
+)  # fmt: skip
+def test_what_ended_it(text: str, found: Raised | None) -> None:
+    assert final_exception(text) == found
+
+
+def test_only_the_end_of_a_log_is_read_and_only_of_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert log_end(log) == ""
+    log.write_bytes(b"x" * TAIL_BYTES + b"\xffend")
+    assert log_end(log).endswith("x\ufffdend")
+    assert len(log_end(log)) <= TAIL_BYTES
+    (tmp_path / "link").symlink_to(log)
+    assert log_end(tmp_path / "link") == ""
+    os.mkfifo(tmp_path / "fifo")
+    assert log_end(tmp_path / "fifo") == ""
