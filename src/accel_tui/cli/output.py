@@ -8,7 +8,7 @@ terminal.
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import sys
 import unicodedata
 from dataclasses import dataclass
@@ -78,6 +78,16 @@ def width(text: str) -> int:
     )
 
 
+def _columns(stream: TextIO) -> int:
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
 def locale_is_utf8(environment: Mapping[str, str]) -> bool:
     """Whether the terminal takes UTF-8. Python hides a plain C locale behind its UTF-8 mode; this looks behind it."""
     if sys.flags.utf8_mode and "PYTHONUTF8" not in environment:
@@ -114,7 +124,7 @@ class Output:
         """One line that the next line, note or call of this replaces; nothing where nobody can see it move."""
         if not self.repaints:
             return
-        room = shutil.get_terminal_size().columns - 1
+        room = _columns(sys.stderr) - 1
         drawn = []
         for cell in map(self._cell, parts):
             text = cell.text
