@@ -15,7 +15,7 @@ LEAST = Size(60, 20)
 WIDE_COLUMNS, MIDDLE_COLUMNS, TALL_ROWS = 180, 110, 32
 DEVICES_SHARE = 0.45
 """Most of the screen's height that the devices take before they scroll."""
-_LOG_STRIP, _RUNS_STRIP = 5, 4
+_LOG_STRIP, _RUNS_STRIP = 3, 4
 
 
 class Mode(enum.Enum):
@@ -89,8 +89,10 @@ def _tabs(size: Size, present: Collection[str], wish: Wish) -> dict[str, Place]:
         }
     if wish.shown != "devices" or wish.maximised:
         return whole
-    strips = [(name, rows) for name, rows in (("runs", _RUNS_STRIP), ("log", _LOG_STRIP)) if name in present]
-    wanted = min(wish.rows.get("devices", 10), size.height)
+    wanted = max(6, wish.rows.get("devices", 10) - 1)  # its border's two rows, and the rule that replaces a blank
+    spare = size.height - wanted - (_RUNS_STRIP if "runs" in present else 0)
+    strips = [("runs", _RUNS_STRIP), ("log", max(_LOG_STRIP, spare))]
+    strips = [(name, rows) for name, rows in strips if name in present]
     while strips and size.height - sum(rows for _, rows in strips) < min(wanted, 8):
         strips.pop(0)
     y = size.height - sum(rows for _, rows in strips)
