@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.keeper.files import sync_all
 from accel_tui.keeper.processes import boot_id
 from accel_tui.model.runs import RunState
 from accel_tui.store.documents import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -39,7 +40,23 @@ def fill(folder: Path, files: Mapping[str, bytes]) -> None:
             file.write(data)
             file.flush()
             descriptors.append(descriptor)
-        sync_all(descriptors)
+        _sync_together(descriptors)
+
+
+@functools.cache
+def _syncers() -> ThreadPoolExecutor:
+    """Kept: threads of their own for each run cost more than what they do."""
+    return ThreadPoolExecutor(8, thread_name_prefix="sync")
+
+
+def _sync_together(descriptors: Sequence[int]) -> None:
+    """All at once, so that the disk makes one commit of them: one after the other takes six times as long when others
+    write too, and beginning to write without waiting (`keeper.files.sync_all`, for who has no threads) four times.
+    """
+    syncs = [_syncers().submit(os.fsync, descriptor) for descriptor in descriptors]
+    wait(syncs)  # every one, also when one fails: nobody may sync a descriptor that means another file by then
+    for sync in syncs:
+        sync.result()
 
 
 @contextlib.contextmanager
