@@ -14,11 +14,13 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 from accel_tui.devices.history import History
 from accel_tui.devices.sampler import Sampler
 from accel_tui.model.places import Places
+from support.figures import figure
 
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -76,7 +78,11 @@ def main() -> None:
         for encode in (False, True):
             found = asyncio.run(measure(seconds, Path(folder), encode=encode))
             what = "sampling, recording, telling" if encode else "sampling and recording"
-            print(what, {name: round(value, 2) for name, value in found.items()})
+            for name, value in found.items():
+                part, _, unit = name.rpartition("_")
+                bar = 1.0 if name == "sampler_percent" else None
+                unit = {"percent": "% of a core", "mib": "MiB"}[unit]
+                figure(f"8 devices at 1 Hz, {what}: {part.replace('_', ' ')}", value, unit, bar=bar)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ from accel_tui.tui.widgets.chart import Chart, Line, Picture
 from accel_tui.tui.widgets.decimate import Axis
 from accel_tui.tui.widgets.grid import Grid
 from accel_tui.tui.widgets.logview import LogView
+from support.figures import figure
 from support.gallery import COLUMNS, device_rows
 
 SECONDS = 12.0
@@ -194,7 +195,7 @@ class Terminal:
 
 
 def idle() -> None:
-    print(f"{'at 1 Hz, 200x50':24} {'CPU %':>7} {'bytes/s':>9} {'MiB':>6}")
+    floor: tuple[str, str, str] = ("", "", "")
     for name in ("minimal", "table", "dashboard"):
         terminal = Terminal(name)
         time.sleep(3)
@@ -203,7 +204,13 @@ def idle() -> None:
         spent = time.monotonic() - start
         used, written = terminal.cpu() - cpu, terminal.bytes - count
         memory = terminal.usage.memory_info().rss / 2**20
-        print(f"{name:24} {100 * used / spent:7.2f} {written / spent:9.0f} {memory:6.1f}")
+        percent, rate, what = 100 * used / spent, written / spent / 1000, f"idle at 1 Hz, 200x50, {name}"
+        ours = name != "minimal"
+        figure(f"{what}: CPU", percent, "% of a core", bar=3 if ours else None, peer=floor[0])
+        figure(f"{what}: to the terminal", rate, "kB/s", bar=8 if ours else None, peer=floor[1])
+        figure(f"{what}: resident", memory, "MiB", bar=70 if ours else None, peer=floor[2])
+        if not ours:
+            floor = (f"{percent:.2f} % Textual", f"{rate:.1f} kB/s Textual", f"{memory:.0f} MiB Textual")
         terminal.close()
 
 
@@ -229,8 +236,10 @@ def open_large(folder: Path) -> None:
         time.sleep(3)
         memory = terminal.usage.memory_info().rss / 2**20
         terminal.close()
-    print(f"open {gigabytes:.2f} GB at its end: {min(times):.3f} to {max(times):.3f} s, {memory:.1f} MiB,", end=" ")
-    print(f"keys while counting p50 {1000 * statistics.median(latencies):.0f} max {1000 * max(latencies):.0f} ms")
+    what = f"open {gigabytes:.2f} GB at its end"
+    figure(f"{what}: last line", statistics.median(times), "s", bar=0.3, more=f"at most {max(times):.3f} s")
+    figure(f"{what}: resident", memory, "MiB", bar=80)
+    figure(f"{what}: keys while counting, p50", 1000 * statistics.median(latencies), "ms", bar=100)
     path.unlink()
 
 
@@ -260,11 +269,10 @@ def follow(folder: Path) -> None:
     latencies.sort()
     rate, cpu_share, size = written[0] / (spent + 3), 100 * used / spent, terminal.usage.memory_info().rss / 2**20
     middle, late = 1000 * statistics.median(latencies), 1000 * latencies[int(0.95 * len(latencies))]
-    print(
-        f"follow {rate:.0f} lines/s at 5 Hz: {cpu_share:.1f} % CPU, {sent / spent:.0f} bytes/s, {size:.1f} MiB,",
-        end=" ",
-    )
-    print(f"lag p50 {statistics.median(lags):.2f} max {max(lags):.2f} s, keys p50 {middle:.0f} p95 {late:.0f} ms")
+    what = f"follow {rate:.0f} lines/s"
+    more = f"{cpu_share:.1f} % CPU, {sent / spent:.0f} bytes/s, {size:.1f} MiB"
+    figure(f"{what}: lag, p50", statistics.median(lags), "s", bar=0.3, more=f"at most {max(lags):.2f} s; {more}")
+    figure(f"{what}: keys, p95", late, "ms", bar=100, more=f"p50 {middle:.0f} ms")
     terminal.close()
 
 

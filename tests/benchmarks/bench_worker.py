@@ -18,6 +18,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from support.figures import figure
+
 BAR = 0.99
 
 TIMED = """
@@ -88,7 +92,9 @@ def main() -> int:
     ratio = processor["plain"] / processor["worker"]
     figures = {f"{name}_steps_per_second": round(options.steps / value, 2) for name, value in clock.items()}
     by_clock = round(clock["plain"] / clock["worker"], 4)
-    print(json.dumps({**figures, "ratio_by_clock": by_clock, "ratio": round(ratio, 4), "bar": BAR}))
+    more = ", ".join(f"{name} {value}" for name, value in {**figures, "ratio_by_clock": by_clock}.items())
+    peer = f"{figures['plain_steps_per_second']} steps/s Trainer"
+    figure("training through the worker, share of a plain script", ratio, "", bar=BAR, least=True, peer=peer, more=more)
     return 0 if ratio >= BAR else 1
 
 
