@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
@@ -11,8 +10,9 @@ from pathlib import Path
 
 from accel_tui.model.runs import RunState
 from accel_tui.tui.app import AccelApp, Options
+from support import past, written
 from support.fake_client import FakeSupervisor
-from support.scene import NOW, cpu_view, inventory, runs, server, xpu_server
+from support.scene import cpu_view, inventory, runs, server, xpu_server
 from support.screening import SIZES, Stage, staged
 
 
@@ -31,22 +31,9 @@ class Scene:
 
 def busy() -> FakeSupervisor:
     supervisor = FakeSupervisor(server(), runs())
-    supervisor.history = history()
+    supervisor.history = past.history(server())
+    supervisor.series = {runs()[0].id: past.curves()}
     return supervisor
-
-
-def history() -> dict[str, dict[str, list[list[float | None]]]]:
-    """Five minutes of utilization about what each card has now."""
-    found: dict[str, dict[str, list[list[float | None]]]] = {}
-    for number, view in enumerate(server().devices):
-        value = view.readings["utilization_percent"].value
-        level = float(value) if isinstance(value, (int, float)) else 55.0
-        points: list[list[float | None]] = [
-            [NOW - 300 + second, min(100.0, max(0.0, level + 12 * math.sin(second * 0.11 + number)))]
-            for second in range(0, 296, 2)
-        ]
-        found[view.device.key] = {"utilization_percent": points}
-    return found
 
 
 def stopping() -> FakeSupervisor:
@@ -69,6 +56,11 @@ SCENES = (
     Scene("busy", busy),
     Scene("picking", busy, ("1", "g", "m"), ((160, 22), (120, 40))),
     Scene("runs", busy, ("3", "m"), ((160, 38), (80, 24))),
+    Scene("log", busy, ("5",)),
+    Scene("log-search", busy, ("5", "m", "slash", *"1.26", "enter", "N"), ((160, 44), (80, 24))),
+    Scene("log-failure", busy, ("3", "down", "down", "down", "5", "m", "}"), ((160, 44), (120, 40))),
+    Scene("utilization", busy, ("4", "m", "left", "left"), ((160, 45), (80, 24))),
+    Scene("metrics", busy, ("6",), ((120, 40), (80, 24))),
     Scene("first", lambda: FakeSupervisor(inventory(cpu_view(), host="dev-laptop"))),
     Scene("silent", lambda: FakeSupervisor(xpu_server(), runs()[3:]), silent_seconds=38.0),
     Scene("stop", stopping, ("s",), ((120, 40), (80, 24))),
@@ -89,11 +81,18 @@ async def played(scene: Scene, size: tuple[int, int], theme: str) -> AsyncIterat
     supervisor = scene.supervisor()
     options = replace(scene.options, theme=theme)
     with tempfile.TemporaryDirectory() as folder:
+        give_logs(supervisor, Path(folder))
         async with staged(supervisor, Path(folder), size, options) as stage:
             if scene.silent_seconds:
                 await fall_silent(supervisor, stage, scene.silent_seconds)
             await stage.press(*scene.keys)
             yield stage.app
+
+
+def give_logs(supervisor: FakeSupervisor, folder: Path) -> None:
+    """Real logs for the run in training and for the one that failed, where they are among the runs."""
+    real = {one.run.id: one.run for one in (written.training(folder), written.failure(folder))}
+    supervisor.runs = [replace(run, folder=real[run.id].folder) if run.id in real else run for run in supervisor.runs]
 
 
 async def fall_silent(supervisor: FakeSupervisor, stage: Stage, seconds: float) -> None:

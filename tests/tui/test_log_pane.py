@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from accel_tui.model.runs import Cause, Diagnosis, Progress, Run, RunResult, RunState
+from accel_tui.model.runs import Cause, Progress, RunResult, RunState
 from accel_tui.tui.app import Options
 from accel_tui.tui.panes.log import LogPane
+from support import written
 from support.fake_client import FakeSupervisor
-from support.scene import NOW, run, runs, server
+from support.scene import run, runs, server
 from support.screening import SIZES, Stage, staged
 from support.screens import assert_grid, text_grid
+from support.written import Written, step
 
 by_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 LOG = 5
@@ -23,39 +24,17 @@ OWN = ("Devices", "Runs", "Log")
 """What is looked at here; other panes have grids of their own."""
 
 
-class Written:
-    """A run whose folder is real."""
-
-    def __init__(self, base: Path, template: Run) -> None:
-        folder = base / "runs" / template.id
-        folder.mkdir(parents=True)
-        self.run = replace(template, folder=str(folder))
-        self.log, self.times = folder / "log", folder / "log.times"
-
-    def write(self, text: str | bytes, seconds_ago: float = 0.0) -> None:
-        """Append to the log, and note the time as the keeper does."""
-        with self.log.open("ab") as file:
-            file.write(text if isinstance(text, bytes) else text.encode())
-        with self.times.open("a") as file:
-            file.write(f"{NOW - seconds_ago:.3f} {self.log.stat().st_size}\n")
-
-
-def step(number: int) -> str:
-    loss = 1.283 - number / 4000
-    return f"{{'loss': {loss:.3f}, 'grad_norm': 0.8, 'learning_rate': 1.8e-05, 'epoch': {number / 500:.2f}}}\n"
-
-
 @contextlib.asynccontextmanager
 async def opened(
     base: Path,
-    written: Written,
+    shown: Written,
     size: tuple[int, int] = (120, 40),
     options: Options = Options(),  # noqa: B008 - immutable
 ) -> AsyncIterator[Stage]:
     """The screen with that run selected and the focus in the log."""
-    others = tuple(one for one in runs() if one.id != written.run.id)
-    async with staged(FakeSupervisor(server(), (written.run, *others)), base, size, options, panes=OWN) as stage:
-        stage.app.desk.select(written.run.id)
+    others = tuple(one for one in runs() if one.id != shown.run.id)
+    async with staged(FakeSupervisor(server(), (shown.run, *others)), base, size, options, panes=OWN) as stage:
+        stage.app.desk.select(shown.run.id)
         await stage.press(str(LOG))
         yield stage
 
@@ -80,34 +59,12 @@ def text_of(stage: Stage) -> str:
 
 @pytest.fixture
 def training(tmp_path: Path) -> Written:
-    """A run in training, with a warning of rank 3."""
-    written = Written(tmp_path, runs()[0])
-    for number in range(40):
-        written.write(f"[rank{number % 4}]: {step(number)}", 400 - number * 4)
-    written.write("[rank3]: WARNING torch.utils.data: worker 2 was 1.8 s late with a batch\n", 200)
-    for number in range(40, 80):
-        written.write(f"[rank{number % 4}]: {step(number)}", 190 - number * 2)
-    return written
+    return written.training(tmp_path)
 
 
 @pytest.fixture
 def failure(tmp_path: Path) -> Written:
-    """A run of four ranks of which one ran out of memory."""
-    memory = Diagnosis(
-        "out-of-device-memory", "The card ran out of memory.", "halve the batch and double the accumulation", 2, 84
-    )
-    template = replace(runs()[4], diagnosis=memory, progress=Progress(step=118, total=1500, loss=2.091))
-    written = Written(tmp_path, template)
-    for number in range(80):
-        written.write(f"[rank0]: {step(number)}", 2300 - number)
-    written.write("[rank1]: WARNING grad_norm of layer 31 is 48.2, clipped to 1.0\n", 2100)
-    written.write("[rank0]: \rTraining:   1%|          | 16/1500\rTraining:   8%|8         | 118/1500\n", 2090)
-    written.write("[rank2]: Traceback (most recent call last):\n", 2040)
-    written.write('[rank2]:   File "train.py", line 212, in main\n[rank2]:     trainer.train()\n', 2040)
-    written.write("[rank2]: RuntimeError: [Rank:2] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed\n", 2040)
-    written.write("[launcher] sent SIGTERM to 3 processes, all ended in 0.9 s\n", 2036)
-    written.write("ChildFailedError: train.py FAILED, root cause rank 2, Allocation failed\n", 2036)
-    return written
+    return written.failure(tmp_path)
 
 
 def named(name: str, size: tuple[int, int]) -> str:
@@ -144,9 +101,9 @@ async def test_failed(size: tuple[int, int], failure: Written, tmp_path: Path) -
 
 @by_size
 async def test_empty(size: tuple[int, int], tmp_path: Path) -> None:
-    written = Written(tmp_path, run("20261130-124103-zzzz", "young", RunState.RUNNING, started=4,
+    young = Written(tmp_path, run("20261130-124103-zzzz", "young", RunState.RUNNING, started=4,
                                     progress=Progress(phase="importing")))  # fmt: skip
-    async with opened(tmp_path, written, size) as stage:
+    async with opened(tmp_path, young, size) as stage:
         assert_grid(stage.app, named("empty", size))
 
 
@@ -168,8 +125,8 @@ async def test_no_run_is_selected(tmp_path: Path) -> None:
     ],
 )
 async def test_an_empty_log_says_why(fields: dict[str, object], fact: str, change: str, tmp_path: Path) -> None:
-    written = Written(tmp_path, run("20261130-124103-zzzz", "job", **fields))  # type: ignore[arg-type] # of a table
-    async with opened(tmp_path, written) as stage:
+    young = Written(tmp_path, run("20261130-124103-zzzz", "job", **fields))  # type: ignore[arg-type] # of a table
+    async with opened(tmp_path, young) as stage:
         assert fact in text_of(stage)
         assert change in text_of(stage)
 

@@ -123,6 +123,10 @@ class Board:
     """The id of the run that Log and Metrics follow."""
     draft: Draft | None = None
     session: OpenSession | None = None
+    span: float | None = 300.0
+    """Seconds that charts over time show; None is the whole of the selected run."""
+    moment: float | None = None
+    """The time that the cursor of the charts stands at, in all of them."""
     notices: tuple[Notice, ...] = ()
     """Newest last."""
     demo: str | None = None

@@ -158,6 +158,16 @@ class Desk:
         if run != self._board.selected:
             self._change(selected=run)
 
+    def look_at(self, span: float | None) -> None:
+        """Have charts show another span of time."""
+        if span != self._board.span:
+            self._change(span=span)
+
+    def point_at(self, moment: float | None) -> None:
+        """Put the cursor of all charts at a time, or with None away."""
+        if moment != self._board.moment:
+            self._change(moment=moment)
+
     def draft(self, draft: Draft | None) -> None:
         """Replace the job that Launch would start."""
         if draft != self._board.draft:

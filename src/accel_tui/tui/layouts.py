@@ -108,7 +108,9 @@ def _devices_rows(size: Size, wish: Wish) -> int:
 
 
 def _middle(size: Size, wish: Wish) -> dict[str, Region]:
-    """Devices over the full width; left Utilization and Log, right Runs and Job."""
+    """Devices over the full width; left Utilization and Log, right Runs and Job. Metrics, when asked for, stands where
+    Utilization does otherwise."""
+    charts = "metrics" if wish.shown == "metrics" else "utilization"
     devices = _devices_rows(size, wish)
     rest = size.height - devices
     left = _split(size.width, 0.53, wish)
@@ -116,7 +118,7 @@ def _middle(size: Size, wish: Wish) -> dict[str, Region]:
     runs = max(5, min(wish.rows.get("runs", 8), rest // 3, 12))
     return {
         "devices": Region(0, 0, size.width, devices),
-        **_stack(0, devices, left, [("utilization", utilization), ("log", rest - utilization)]),
+        **_stack(0, devices, left, [(charts, utilization), ("log", rest - utilization)]),
         **_stack(left, devices, size.width - left, [("runs", runs), ("job", rest - runs)]),
     }
 

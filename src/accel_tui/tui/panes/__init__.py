@@ -46,7 +46,9 @@ _RUNS = ("run.stop", "run.rerun")
 PANES: tuple[Entry, ...] = (
     Entry(1, "Devices", "accel_tui.tui.panes.devices:DevicesPane", ("device.group",)),
     Entry(3, "Runs", "accel_tui.tui.panes.runs:RunsPane", _RUNS),
+    Entry(4, "Utilization", "accel_tui.tui.panes.utilization:UtilizationPane"),
     Entry(5, "Log", "accel_tui.tui.panes.log:LogPane"),
+    Entry(6, "Metrics", "accel_tui.tui.panes.metrics:MetricsPane"),
     Entry(0, "Start", "accel_tui.tui.panes.start:StartPane"),
 )
 """Every pane, one line each."""

@@ -124,7 +124,7 @@ class Chart(Painted):
         regions = [
             Region(start, y, end - start, 1)
             for y, (one, other) in enumerate(zip(old, self._lines, strict=False))
-            for start, end in _changes(one, other)
+            for start, end in changes(one, other)
         ]
         if regions:
             self.refresh(*regions)
@@ -227,7 +227,7 @@ class Chart(Painted):
         return gutter
 
 
-def _changes(one: Cell, other: Cell) -> Sequence[tuple[int, int]]:
+def changes(one: Cell, other: Cell) -> Sequence[tuple[int, int]]:
     """Runs of columns that differ; a few equal columns between two are drawn along, which costs less than a jump."""
     runs: list[tuple[int, int]] = []
     for column, (before, after) in enumerate(zip(_columns(one), _columns(other), strict=False)):
