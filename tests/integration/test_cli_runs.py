@@ -163,6 +163,8 @@ def test_rerun(cli: CommandLine, own_world: Path) -> None:
     assert changed.json()["devices"] == ["cpu"]
     assert mark.read_text().split() == ["one", "two", "one", "four"]
     cli("rerun", first, "--exact", "--set", "name=x").expect(2)
+    cli("rerun", first, "--exact", "--resume").expect(2)
+    assert "no training" in cli("rerun", first, "--resume").expect(8).err
     cli("rerun", first, "--set", "launch.proceses=2").expect(2)
 
 

@@ -162,11 +162,18 @@ def test_client_supervisor_and_keeper_are_killed_in_mid_training(cli: CommandLin
     shown = cli.show(ident)  # by a new supervisor
     assert shown["state"] == "running"
     assert shown["notes"]
-    cli("stop", ident, "--wait", seconds=TORCH_SECONDS).expect(0)
+    told = cli("stop", ident, "--wait", seconds=TORCH_SECONDS).expect(0).err
     ended = cli.show(ident)
     (result,) = [event for event in events(ended) if event["event"] == "result"]
     assert result["ok"]
-    assert (Path(ended["folder"]) / f"artefacts/checkpoint-{result['step']}").is_dir()
+    saved = Path(ended["folder"]) / f"artefacts/checkpoint-{result['step']}"
+    assert saved.is_dir()
+    assert f"rerun {ident} --resume" in told
+    assert saved.name in cli("show", ident).out
+    again = cli("rerun", ident, "--resume", "--json").expect(0).json()["id"]
+    spec = json.loads((Path(cli.show(again)["folder"]) / "spec.json").read_bytes())
+    assert spec["job"]["train"]["resume_from"] == str(saved)
+    cli("stop", again, "--now", "--wait").expect(0)
     assert ended["result"] == "stopped"
 
 

@@ -52,6 +52,13 @@ def tell_end(context: Context, run: Run) -> None:
         output.note("  ", run.diagnosis.summary)
         if run.diagnosis.next_step:
             output.note("  ", run.diagnosis.next_step)
+    if run.kind == "train" and run.result is not RunResult.SUCCEEDED:
+        from accel_tui.store.artefacts import artefacts_of
+
+        saved = artefacts_of(Path(run.folder)).checkpoint
+        if saved is not None:
+            output.note("  saved ", str(saved))
+            output.note(f"  `accel-tui rerun {run.id} --resume` goes on from there")
 
 
 def _follow(context: Context, ref: str) -> Run:

@@ -225,7 +225,10 @@ def resume(scene: Scene) -> Iterator[Check]:
     checkpoints = [folder, *folder.glob("checkpoint-*")] if folder.is_dir() else []
     if not any((place / "trainer_state.json").is_file() for place in checkpoints):
         message = f"{folder} is no checkpoint and has none" if folder.exists() else f"{folder} does not exist"
-        yield Check("resume", _REFUSAL, message, "correct `train.resume_from`")
+        inside = folder / "artefacts"
+        theirs = any(inside.glob("checkpoint-*"))
+        remedy = f"the checkpoints of that run are in {inside}" if theirs else "correct `train.resume_from`"
+        yield Check("resume", _REFUSAL, message, remedy)
 
 
 def output(scene: Scene) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.model.runs import Cause, RunResult
 from accel_tui.model.times import time_text
+from accel_tui.store.artefacts import newest_checkpoint, training_output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +52,7 @@ def resumed(job: Mapping[str, Any], run: Run) -> dict[str, Any]:
     train = changed.get("train")
     if changed["launch"]["resume"] != "last" or not isinstance(train, dict):
         return changed
-    output = Path(train["output"] or Path(run.folder) / "artefacts")
-    if any(output.glob("checkpoint-*")):
+    output = training_output(Path(run.folder), changed)
+    if newest_checkpoint(output) is not None:
         train["resume_from"] = str(output)
     return changed

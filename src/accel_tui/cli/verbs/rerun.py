@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     import argparse
 
     from accel_tui.cli.context import Context
+    from accel_tui.model.runs import Run
 
-EXAMPLE = "accel-tui rerun last --set train.arguments.learning_rate=1e-5 --follow"
+EXAMPLE = "accel-tui rerun last --set train.arguments.learning_rate=1e-5 --follow\n  accel-tui rerun last --resume"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--set", dest="sets", metavar="KEY=VALUE", action="append", default=[], help="change a field of the job"
     )
     device_argument(parser)
+    parser.add_argument("--resume", action="store_true", help="a training goes on from the run's newest checkpoint")
     parser.add_argument("--exact", action="store_true", help="the same job, devices and environment as recorded")
     consent_arguments(parser)
     waiting_arguments(parser)
@@ -37,11 +39,13 @@ def run(context: Context) -> int:
     from accel_tui.jobs.spec import parse_job
 
     wanted = context.arguments
-    if wanted.exact and (wanted.sets or wanted.devices):
-        raise UsageError("--exact changes nothing, so --set and --devices cannot stand beside it")
+    if wanted.exact and (wanted.sets or wanted.devices or wanted.resume):
+        raise UsageError("--exact changes nothing, so --set, --devices and --resume cannot stand beside it")
     before = context.client.run(wanted.ref)
     spec = _spec(before.folder)
     job = parse_job(spec["job"])
+    if wanted.resume:
+        job = apply_sets(job, [f"train.resume_from={json.dumps(_checkpoint(before))}"])
     if wanted.sets:
         job = apply_sets(job, wanted.sets)
     select = wanted.devices or str(spec["select"])
@@ -51,6 +55,27 @@ def run(context: Context) -> int:
         retry_of=before.id, exact=before.id if wanted.exact else None,
     )  # fmt: skip
     return told(context, context.client.submit(_from_its_folder(request, spec)))
+
+
+def _checkpoint(run: Run) -> str:
+    """The newest complete checkpoint of a run.
+
+    Raises:
+        NotPossibleError: it is no training, or saved none.
+    """
+    from accel_tui.store.artefacts import artefacts_of
+
+    if run.kind != "train":
+        raise NotPossibleError(
+            f"run {run.id} is no training, so it has no checkpoint to go on from", remedy=f"accel-tui rerun {run.id}"
+        )
+    found = artefacts_of(Path(run.folder)).checkpoint
+    if found is None:
+        raise NotPossibleError(
+            f"run {run.id} has no complete checkpoint to go on from",
+            remedy=f"accel-tui rerun {run.id} begins anew; save_steps says how often one is saved",
+        )
+    return str(found)
 
 
 def _from_its_folder(request: Any, spec: dict[str, Any]) -> Any:

@@ -10,6 +10,8 @@ from accel_tui.cli import figures
 from accel_tui.cli.output import Part, Styled
 from accel_tui.cli.picture import ending, progress_words, state_cell
 from accel_tui.model.plans import Plan
+from accel_tui.model.runs import RunResult
+from accel_tui.store.artefacts import artefacts_of
 
 if TYPE_CHECKING:
     import argparse
@@ -70,6 +72,13 @@ def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
         yield "note", note
     yield from _planned(run)
     yield "folder", run.folder
+    left = artefacts_of(Path(run.folder))
+    if left.output:
+        yield "output", str(left.output)
+    if left.checkpoint:
+        yield "saved", left.checkpoint.name
+        if run.result not in (None, RunResult.SUCCEEDED):
+            yield "go on", f"accel-tui rerun {run.id} --resume"
 
 
 def _planned(run: Run) -> Iterator[tuple[str, Part]]:

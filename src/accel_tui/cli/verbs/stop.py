@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accel_tui.cli.following import tell_end
 from accel_tui.cli.many import each_run
 from accel_tui.cli.waiting import wait_finished
 from accel_tui.model.runs import Run
@@ -35,5 +36,7 @@ def run(context: Context) -> int:
     stopped = each_run(context, stop, told)
     if context.arguments.wait:
         for run in stopped:
-            wait_finished(context, run.id)
+            ended = wait_finished(context, run.id)
+            if not context.arguments.json:
+                tell_end(context, ended)
     return 0
