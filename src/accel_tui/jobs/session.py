@@ -17,7 +17,12 @@ from accel_tui.model.errors import FileError, UsageError
 
 MAX_BYTES = 1 << 20
 _TOP = ("session", "devices", "job")
-_SESSION = ("title", "theme", "layout")
+SESSION_FIELDS = {
+    "title": "What the file is for, shown at the top of the screen.",
+    "theme": "Theme of the screen while the file is open.",
+    "layout": "Layout of the screen while the file is open.",
+}
+"""The fields of `[session]` with what they are for."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ def load_session(path: str | os.PathLike[str]) -> Session:
     reader = _Reader(name, text)
     reader.known(document, (), _TOP)
     head = reader.table(document, "session")
-    reader.known(head, ("session",), _SESSION)
+    reader.known(head, ("session",), tuple(SESSION_FIELDS))
     devices = reader.table(document, "devices")
     reader.known(devices, ("devices",), ("select",))
     select = reader.string(devices, ("devices", "select"))
