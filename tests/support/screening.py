@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -47,13 +48,15 @@ class Stage:
         await self.pilot.press(*keys)
         await self.settle()
 
-    async def until(self, condition: Any, what: str) -> None:
+    async def until(self, condition: Any, what: str, *, seconds: float = 20.0, settle: bool = True) -> None:
         """Wait for a condition; polls, since what it waits for comes from a thread."""
-        for _ in range(400):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
             if condition():
-                await self.settle()
+                if settle:
+                    await self.settle()
                 return
-            await self.pilot.pause(0.02)
+            await self.pilot.pause(0.02 if seconds < 60 else 0.25)
         raise AssertionError(f"{what} did not come true")
 
 

@@ -182,3 +182,21 @@ async def test_read_only_says_why_not(place: Site) -> None:
         await stage.press("s")
         assert not isinstance(stage.app.screen, StopDialog)
         assert "stop: the screen was opened with --read-only" in text_grid(stage.app)
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+async def test_try_makes_uses_and_trains_a_tiny_model(tmp_path: Path, torch_python: str) -> None:
+    with site(tmp_path / "state", ACCEL_TUI_PYTHON=torch_python) as place:
+        async with opened(place) as stage:
+            assert "Four ways to begin" in text_grid(stage.app)
+            await stage.pilot.press("t")
+            await stage.until(lambda: len(finished(stage)) == 3, "three runs", seconds=300, settle=False)
+            runs = stage.app.desk.board.runs
+        assert {run.name for run in runs.values()} == {"quickstart-model", "generate", "train"}
+        assert {run.result for run in runs.values()} == {RunResult.SUCCEEDED}
+
+
+def finished(stage: Stage) -> list[Run]:
+    return [run for run in stage.app.desk.board.runs.values() if run.state is RunState.FINISHED]
