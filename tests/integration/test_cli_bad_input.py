@@ -214,3 +214,10 @@ def test_missing_model_and_empty_data(cli: CommandLine, own_world: Path) -> None
     messages = " ".join(finding["message"] for finding in refused["error"]["checks"])
     assert "no-model" in messages
     assert "empty.txt" in messages
+
+
+def test_a_program_in_place_of_a_session_file(cli: CommandLine, own_world: Path) -> None:
+    (own_world / "train.py").write_text("import sys\n")
+    for verb in ("run", "plan", "check"):
+        refused = cli(verb, "train.py", cwd=own_world).expect(3)
+        assert "accel-tui run -- python train.py" in refused.err

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.model.errors import UsageError
+from accel_tui.model.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from accel_tui.cli.context import Context
     from accel_tui.jobs.spec import Job
     from accel_tui.protocol.messages import Submission
+
+
+_STARTERS = {".py": "python", ".sh": "bash"}
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ def from_file(context: Context) -> list[Chosen]:
 
     wanted = context.arguments
     path, name = split_reference(wanted.file)
+    starter = _STARTERS.get(Path(path).suffix)
+    if starter and Path(path).is_file():
+        remedy = f"write it after `--`: accel-tui run -- {starter} {path}"
+        raise FileError(f"{path}: is a program, no session file", remedy=remedy)
     session = load_session(path)
     if getattr(wanted, "all", False):
         if name is not None:

@@ -66,16 +66,21 @@ def apart_from_a_run(plan: Plan) -> Plan:
     return dataclasses.replace(plan, environment=kept)
 
 
-def tell_plan(output: Output, plan: Plan) -> None:
-    """A plan as text: command, environment with reasons, devices, checks, warnings."""
+def tell_plan(output: Output, plan: Plan, devices: Inventory) -> None:
+    """A plan as text: command, environment with reasons, devices as a person selects them, checks, warnings."""
     import shlex
+
+    from accel_tui.cli.picture import short_key
+
+    names = {view.device.key: short_key(view) for view in devices.devices}
+    chosen = [key if names.get(key, key) == key else f"{names[key]} ({key})" for key in plan.devices]
 
     def fact(word: str, value: str | Styled) -> None:
         output.line(Styled(f"{word:<9}", "muted"), value)
 
     fact("job", Styled(plan.job, "strong"))
     fact("kind", plan.kind)
-    fact("devices", " ".join(plan.devices) or (f"waits for {plan.waiting_for}" if plan.waiting_for else "none"))
+    fact("devices", " ".join(chosen) or (f"waits for {plan.waiting_for}" if plan.waiting_for else "none"))
     if not plan.verified:
         fact("", Styled("not verified: a selected device is not on this host", "warn"))
     fact("in", plan.cwd)

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from accel_tui.model.plans import Check
 
 SESSION = "cpu-quickstart.toml"
+OWN_HEAD = """# The two jobs of the quickstart, with the model and the text that it made.
+# The file is yours: copy it, change it.
+#
+#   accel-tui run THIS-FILE#train --follow
+
+"""
 MADE_HERE = ("model", "data", "prompts")
 """Beginnings of the ids of checks about files that the first run makes."""
 
@@ -25,6 +31,19 @@ MADE_HERE = ("model", "data", "prompts")
 def model_folder(state_dir: Path) -> Path:
     """Where the tiny model and its texts go; `state_dir` is the state folder, not that of a demonstration."""
     return state_dir / "quickstart" / "model"
+
+
+def session_file(state_dir: Path) -> Path:
+    """The two jobs as a session file with the paths of here, for a person to copy and change; written once."""
+    from accel_tui.config.shipped import shipped_folder
+    from accel_tui.keeper.files import write_atomic
+
+    place = state_dir / "quickstart" / "session.toml"
+    if not place.exists():
+        _, _, shipped = (shipped_folder("sessions") / SESSION).read_text("utf-8").partition("\n\n")
+        folder = json.dumps(str(model_folder(state_dir)), ensure_ascii=False)[:-1]
+        write_atomic(str(place), (OWN_HEAD + shipped.replace('"tiny-model', folder)).encode())
+    return place
 
 
 def shipped_jobs(state_dir: Path, python: str | None = None) -> list[Job]:

@@ -87,7 +87,9 @@ def _look(family: Family, host: Host) -> Iterator[Check]:
         return
     if not cards:
         classes = " or ".join(f"{prefix}xxxx" for prefix in family.class_prefixes)
-        yield passed(family.id, f"no {family.name}: no PCI device of vendor {family.pci_vendor} and class {classes}")
+        there = f"where one is built in, `lspci -nn -d {family.pci_vendor.removeprefix('0x')}:` shows it"
+        message = f"no {family.name}: no PCI device of vendor {family.pci_vendor} and class {classes}; {there}"
+        yield passed(family.id, message)
         return
     yield passed(family.id, f"{len(cards)} {family.name} on PCI: {', '.join(card.name for card in cards)}")
     yield from _driven(family, cards, sysfs, dev)

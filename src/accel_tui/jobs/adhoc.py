@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from accel_tui.jobs.spec import Job, parse_job
@@ -10,6 +11,8 @@ from accel_tui.model.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|(?:ba|da|z|k)?sh")
 
 
 def command_job(
@@ -31,13 +34,26 @@ def command_job(
     launch: dict[str, Any] = {"launcher": launcher, "processes": processes, "python": python}
     return parse_job(
         {
-            "name": name if name is not None else _name(argv[0]),
+            "name": name if name is not None else _name(_telling(argv)),
             "kind": "command",
             "devices": devices,
             "launch": {key: value for key, value in launch.items() if value is not None},
             "command": {"argv": list(argv)},
         }
     )
+
+
+def _telling(argv: Sequence[str]) -> str:
+    """The word that tells what runs: the script or module of an interpreter, else the program."""
+    if not _INTERPRETER.fullmatch(os.path.basename(argv[0])):  # noqa: PTH119
+        return argv[0]
+    words = iter(argv[1:])
+    for word in words:
+        if word == "-m":
+            return next(words, argv[0])
+        if word in ("-c", "-") or not word.startswith("-"):
+            return word if word.endswith((".py", ".sh")) else argv[0]
+    return argv[0]
 
 
 def _name(program: str) -> str:

@@ -77,9 +77,9 @@ def _worded(model: type[BaseModel], fault: ErrorDetails) -> JobFieldError:
     kind, context = fault["type"], fault.get("ctx", {})
     if kind == "extra_forbidden":
         name = str(path[-1])
-        return JobFieldError(
-            path, "unknown field", remedy=did_you_mean(name, field_names(model, path[:-1])), kind="unknown"
-        )
+        homes = _homes(model, name)
+        way = f"it belongs to {' or '.join(homes)}" if homes else did_you_mean(name, field_names(model, path[:-1]))
+        return JobFieldError(path, "unknown field", remedy=way, kind="unknown")
     if kind == "missing":
         return JobFieldError(path, "is missing", kind="missing")
     if kind == "literal_error":
@@ -156,6 +156,23 @@ def _table(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
             return None
         model = inner
     return model
+
+
+def _homes(model: type[BaseModel], name: str, above: Path = ()) -> list[str]:
+    """The places of the job where a field of exactly this name is known, those of the libraries last."""
+    from accel_tui.jobs.arguments import table
+
+    found, libraries = [], []
+    for key, field in model.model_fields.items():
+        extra = field.json_schema_extra
+        library = extra.get("table") if isinstance(extra, dict) else None
+        inner = _models(field.annotation)
+        if library is not None and name in table()[str(library)]:
+            libraries.append(dotted((*above, key, name)))
+        if inner is not None:
+            found += [dotted((*above, key, name))] if name in inner.model_fields else []
+            libraries += _homes(inner, name, (*above, key))
+    return found + libraries
 
 
 def _models(annotation: Any) -> type[BaseModel] | None:

@@ -82,14 +82,15 @@ def install_command(scene: Scene, missing: list[str]) -> str:
     device = scene.plan.facts["torch_device"]
     wanted = {"transformers": f'"{_RANGE}"', "accelerate": f'"{_ACCELERATE}"'}
     packages = [wanted[name] for name in missing if name in wanted]
-    vendors = {"hpu": "install torch with habana-torch-plugin by Intel's Gaudi installer, or use its image",
-               "xpu": "install torch from the wheel index that PyTorch's guide for Intel GPUs names"}  # fmt: skip
-    if device in vendors and {"torch", "habana-torch-plugin"} & set(missing):
+    if device == "hpu" and {"torch", "habana-torch-plugin"} & set(missing):
         rest = f", then {pip} {' '.join(packages)}" if packages else ""
-        return f"{vendors[device]}{rest}"
-    if "torch" in missing:
-        packages.insert(0, "torch")
-    return f"{pip} {' '.join(packages)}"
+        return f"install torch with habana-torch-plugin by Intel's Gaudi installer, or use its image{rest}"
+    steps = [f"{pip} {' '.join(packages)}"] if packages else []
+    if "torch" in missing:  # the usual index has the build for another vendor's GPUs
+        steps.insert(
+            0, f"{pip} torch --index-url https://download.pytorch.org/whl/{'xpu' if device == 'xpu' else 'cpu'}"
+        )
+    return " && ".join(steps)
 
 
 def versions(scene: Scene) -> Iterator[Check]:

@@ -155,9 +155,11 @@ def test_missing_packages_come_with_the_command_that_installs_them(tmp_path: Pat
     python = interpreter(tmp_path, {"torch": None, "transformers": None, "accelerate": None})
     found = checked(tmp_path, job(tmp_path))["torch-stack"]
     assert found.level is CheckLevel.REFUSAL
-    assert found.remedy == f'{python} -m pip install torch "transformers>=4.51,<6" "accelerate>=1.5"'
+    index = "--index-url https://download.pytorch.org/whl"
+    rest = f'{python} -m pip install "transformers>=4.51,<6" "accelerate>=1.5"'
+    assert found.remedy == f"{python} -m pip install torch {index}/cpu && {rest}"
     assert "Gaudi installer" in str(checked(tmp_path, job(tmp_path), "gaudi:0")["torch-stack"].remedy)
-    assert "guide for Intel GPUs" in str(checked(tmp_path, job(tmp_path), "xpu:0")["torch-stack"].remedy)
+    assert f"torch {index}/xpu && " in str(checked(tmp_path, job(tmp_path), "xpu:0")["torch-stack"].remedy)
     assert "torch-stack" not in checked(tmp_path, job(tmp_path, "command"))
 
 

@@ -213,6 +213,8 @@ def test_a_set_changes_one_field(job: Job, setting: str, path: tuple[str, ...], 
 @pytest.mark.parametrize(
     ("setting", "kind", "message", "remedy"),
     [
+        ("train.max_steps=3", UsageError, "train.max_steps: unknown field", "belongs to train.arguments.max_steps"),
+        ("python=x", UsageError, "python: unknown field", "it belongs to launch.python"),
         ("launch.proceses=2", UsageError, "launch.proceses: unknown field", "did you mean 'processes'"),
         ("trian.method=full", UsageError, "unknown field", "did you mean 'train'"),
         ("train.arguments.lerning_rate=1", UsageError, "unknown argument", "did you mean 'learning_rate'"),

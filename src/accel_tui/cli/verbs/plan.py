@@ -30,7 +30,8 @@ def run(context: Context) -> int:
     chosen = from_file(context)[0]
     # A script works beside the run folders, not among them: it makes no record.
     beside = context.arguments.shell
-    plan = make_plan(context, chosen, inventory(context, start=False), beside=beside)
+    devices = inventory(context, start=False)
+    plan = make_plan(context, chosen, devices, beside=beside)
     if context.arguments.json:
         context.output.document(plan.to_json())
     elif context.arguments.shell:
@@ -40,5 +41,5 @@ def run(context: Context) -> int:
         base, secrets = split_environment(context.environment, chosen.job.launch.env_from)
         context.output.text(script(plan, base, frozenset(secrets), job=chosen.job))
     else:
-        tell_plan(context.output, plan)
+        tell_plan(context.output, plan, devices)
     return 0

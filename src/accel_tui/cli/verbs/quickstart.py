@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from accel_tui.cli.context import Context
     from accel_tui.jobs.spec import Job
 
+WIDE = 40
+"""Columns for a command of the summary; what a longer one does stands below it."""
 EXAMPLE = "accel-tui quickstart"
 
 
@@ -101,16 +105,41 @@ def _summary(context: Context, generated: Run, trained: Run) -> None:
         output.line(Styled("speed     ", "muted"), f"{figures.rate(speeds[-1])} tokens/s")
     output.line(Styled("folder    ", "muted"), trained.folder)
     output.line("")
-    output.line("What to open next:")
-    for command, what in (
-        ("accel-tui runs", "the list of runs"),
-        (f"accel-tui show {trained.id}", "the training in full"),
-        (f"accel-tui logs {trained.id}", "its log"),
-        (f"accel-tui metrics {trained.id}", "its curves"),
+    own = quickstart.session_file(context.state_dir)
+    steps = [
+        ("accel-tui", "the screen; ? lists its keys, q leaves it"),
+        ("accel-tui show last", "the training in full"),
+        ("accel-tui logs last", "its log"),
+        ("accel-tui metrics last", "its curves"),
         ("accel-tui devices", "what this host has"),
-        ("accel-tui doctor", "what is missing for Gaudi or XPU"),
-    ):
-        output.line(f"  {command:<40} ", Styled(what, "muted"))
+        ("accel-tui doctor", "this host examined: why a card is not seen, what is missing"),
+        ("accel-tui run --devices cpu --follow -- python YOUR.py", "a program of yours"),
+        (
+            f"accel-tui run {shlex.quote(str(own))}#train --follow",
+            "the training again; copy the file and make it yours",
+        ),
+    ]
+    if (program := _not_on_path(context)) is not None:
+        activate = program.with_name("activate")
+        place = shlex.quote(str(activate if activate.is_file() else program.parent))
+        how = f"source {place}" if activate.is_file() else f"PATH={place}:$PATH"
+        steps.insert(0, (how, "makes accel-tui known to this shell"))
+    output.line("What to open next:")
+    for command, what in steps:
+        if len(command) > WIDE:
+            output.line(f"  {command}")
+        output.line(f"  {command if len(command) <= WIDE else '':<{WIDE}}  ", Styled(what, "muted"))
+
+
+def _not_on_path(context: Context) -> Path | None:
+    """The program that runs, where its bare name does not lead to it in the person's shell."""
+    import shutil
+
+    program = Path(sys.argv[0]).absolute()
+    found = shutil.which("accel-tui", path=context.environment.get("PATH", ""))
+    if program.name != "accel-tui" or (found is not None and Path(found).resolve() == program.resolve()):
+        return None
+    return program
 
 
 def _texts(run: Run) -> list[str]:
