@@ -14,6 +14,8 @@ from accel_tui.model.errors import AccelError
 if TYPE_CHECKING:
     import argparse
 
+    from pydantic import BaseModel
+
 _WORDS = ("cpu", "auto", "none")
 
 
@@ -30,7 +32,15 @@ def complete() -> None:
 
 def _attach(parser: argparse.ArgumentParser) -> None:
     """Give each argument that names a run, a device selection or a session file its completer."""
-    completers = {"refs": runs, "ref": runs, "after": runs, "before": runs, "devices": devices, "file": sessions}
+    completers = {
+        "refs": runs,
+        "ref": runs,
+        "after": runs,
+        "before": runs,
+        "devices": devices,
+        "file": sessions,
+        "sets": keys,
+    }
     for action in parser._actions:  # argparse offers no other way to reach them
         if isinstance(action.choices, dict):
             for child in action.choices.values():
@@ -76,8 +86,56 @@ def devices(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]
     return [f"{head}{comma}{word}" for word in dict.fromkeys(words) if f"{head}{comma}{word}".startswith(prefix)]
 
 
+def keys(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """The fields that `--set` takes, for the job's kind where a file is named already."""
+    from accel_tui.jobs import kinds
+    from accel_tui.jobs.session import load_session, select_job, split_reference
+
+    wanted = list(kinds.names())
+    try:
+        path, name = split_reference(parsed_args.file or "")
+        wanted = [select_job(load_session(path), name).kind]
+    except (OSError, AttributeError, AccelError):  # no file yet, or one that is not ready: every kind
+        pass
+    declared = [job for kind in wanted if (job := kinds.declaration(kind)) is not None]
+    found = sorted({key for job in declared for key in _dotted(job)})
+    return [f"{key}=" for key in found if key.startswith(prefix) and key not in ("kind", "name")]
+
+
+def _dotted(model: type[BaseModel]) -> list[str]:
+    """Every field of a table by its dotted name; those of the libraries as well."""
+    from accel_tui.jobs.arguments import table
+    from accel_tui.jobs.faults import table_of
+
+    found = []
+    for name, field in model.model_fields.items():
+        extra = field.json_schema_extra
+        library = extra.get("table") if isinstance(extra, dict) else None
+        inner = table_of(field.annotation)
+        if library is not None:
+            found += [f"{name}.{argument}" for argument in table()[str(library)]]
+        elif inner is not None:
+            found += [f"{name}.{key}" for key in _dotted(inner)]
+        else:
+            found.append(name)
+    return found
+
+
+def _jobs_of(prefix: str) -> list[str]:
+    from accel_tui.jobs.session import load_session
+
+    path, _, _ = prefix.rpartition("#")
+    try:
+        names = [job.name for job in load_session(path).jobs]
+    except AccelError:
+        return []
+    return [f"{path}#{name}" for name in names if f"{path}#{name}".startswith(prefix)]
+
+
 def sessions(prefix: str, **_: Any) -> list[str]:
-    """Session files and folders below the current one."""
+    """Session files and folders below the current one; behind `#` the jobs of the file."""
+    if "#" in prefix:
+        return _jobs_of(prefix)
     head, slash, last = prefix.rpartition("/")
     try:
         entries = sorted(os.scandir(Path(head + slash).expanduser() if slash else "."), key=lambda entry: entry.name)

@@ -151,7 +151,7 @@ def field_names(model: type[BaseModel], path: Path) -> list[str]:
 def _table(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
     for part in path:
         field = model.model_fields.get(str(part))
-        inner = None if field is None else _models(field.annotation)
+        inner = None if field is None else table_of(field.annotation)
         if inner is None:
             return None
         model = inner
@@ -166,7 +166,7 @@ def _homes(model: type[BaseModel], name: str, above: Path = ()) -> list[str]:
     for key, field in model.model_fields.items():
         extra = field.json_schema_extra
         library = extra.get("table") if isinstance(extra, dict) else None
-        inner = _models(field.annotation)
+        inner = table_of(field.annotation)
         if library is not None and name in table()[str(library)]:
             libraries.append(dotted((*above, key, name)))
         if inner is not None:
@@ -175,10 +175,11 @@ def _homes(model: type[BaseModel], name: str, above: Path = ()) -> list[str]:
     return found + libraries
 
 
-def _models(annotation: Any) -> type[BaseModel] | None:
+def table_of(annotation: Any) -> type[BaseModel] | None:
+    """The table that an annotation stands for; None for a plain field."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in typing.get_args(annotation) if (found := _models(part)) is not None), None)
+    return next((found for part in typing.get_args(annotation) if (found := table_of(part)) is not None), None)
 
 
 def _choices(model: type[BaseModel], path: Path) -> Iterable[str]:
