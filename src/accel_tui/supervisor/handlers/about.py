@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 async def hello(service: Service, _: Request) -> Response:
+    await service.book.ready()  # before the folders were read it would tell of an empty queue
     return reply(service.hello())
 
 
@@ -25,6 +26,7 @@ async def metrics(service: Service, _: Request) -> Response:
 
 
 async def shutdown(service: Service, request: Request) -> Response:
+    await service.book.ready()
     service.audit.write("shutdown", None, peer(request))
     service.end()
     return reply({"schema": 1, "queued": len(service.book.queued()), "running": len(service.book.occupying())})
