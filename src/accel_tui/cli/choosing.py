@@ -105,9 +105,8 @@ def _choose(context: Context, job: Job, session_select: str | None) -> Chosen:
 
 def submission(context: Context, chosen: Chosen, **more: Any) -> Submission:
     """The request that queues `chosen` with the environment of this process."""
-    from accel_tui.client.submitter import split_environment
+    from accel_tui.client.submitter import about_us, split_environment
     from accel_tui.protocol.messages import Submission
-    from accel_tui.protocol.version import VERSION
 
     base, secrets = split_environment(context.environment, chosen.job.launch.env_from)
     return Submission(
@@ -116,7 +115,7 @@ def submission(context: Context, chosen: Chosen, **more: Any) -> Submission:
         base=base,
         secrets=secrets,
         cwd=working_folder(),
-        client={"version": VERSION},
+        client=about_us(),
         **more,
     )
 

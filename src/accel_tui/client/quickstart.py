@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accel_tui.client.submitter import split_environment
+from accel_tui.client.submitter import about_us, split_environment
 from accel_tui.protocol.messages import Submission
-from accel_tui.protocol.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +90,7 @@ def submission(job: Job, environment: Mapping[str, str], cwd: str) -> Submission
         secrets=secrets,
         cwd=cwd,
         yes=True,
-        client={"version": VERSION},
+        client=about_us(),
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accel_tui.client.records import specification
-from accel_tui.client.submitter import split_environment
+from accel_tui.client.submitter import about_us, split_environment
 from accel_tui.protocol.messages import Submission
-from accel_tui.protocol.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,5 +28,5 @@ def resubmission(run: Run, environment: Mapping[str, str]) -> Submission:
         secrets=secrets,
         cwd=str(spec.get("submitted_by", {}).get("cwd") or "/"),
         retry_of=run.id,
-        client={"version": VERSION},
+        client=about_us(),
     )

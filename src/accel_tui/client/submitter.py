@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.model.errors import UsageError
 from accel_tui.model.secrets import is_secret
+from accel_tui.protocol.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -37,6 +40,16 @@ def split_environment(
         elif name not in _OF_THE_SHELL:
             base[name] = value
     return base, secrets
+
+
+def about_us() -> dict[str, str]:
+    """What a submission tells of the process that makes it: its version, and the mask that its files get."""
+    told = {"version": VERSION}
+    with contextlib.suppress(OSError, StopIteration):
+        # Not by `os.umask`, which changes it for a moment, and other threads make files meanwhile.
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+        told["umask"] = next(line.split()[1] for line in lines if line.startswith("Umask:"))
+    return told
 
 
 def pick_secrets(environment: Mapping[str, str], names: Collection[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from accel_tui.config.state import REMEDY
 from accel_tui.doctor.host import Host, passed, refusal, unknown, warning
+from accel_tui.jobs import space
 from accel_tui.keeper.locks import FOLDERS, LockFolderError, open_folder
 from accel_tui.model.runs import Cause
 from accel_tui.text import sanitise
@@ -101,37 +102,29 @@ def free_space(host: Host) -> Iterator[Check]:
     if host.settings.artefacts_root:
         places["free-space-artefacts"] = Path(host.settings.artefacts_root)
     for name, place in places.items():
-        existing = _existing(place)
+        existing = space.nearest(place)
         try:
             found = os.statvfs(existing)
         except OSError as error:
             yield unknown(name, f"{existing}: {error.strerror}")
             continue
-        free = found.f_bavail * found.f_frsize
-        words = f"{free / 2**30:.1f} GiB free for {place}"
-        if free < least:
-            yield refusal(name, f"{words}; no run starts below {least / 2**30:.1f} GiB", "accel-tui prune --dry-run")
-        elif found.f_files and not found.f_favail:
-            yield refusal(name, f"{words}, but no file can be made: the file system has no inodes left")
+        words = space.shortage(place, least)
+        if words is not None:
+            yield refusal(name, words, space.REMEDY)
         else:
-            yield passed(name, words)
+            yield passed(name, f"{space.size(found.f_bavail * found.f_frsize)} free for {place}")
 
 
 def _missing(path: Path) -> Check:
-    existing = _existing(path)
+    existing = space.nearest(path)
     if os.access(existing, os.W_OK | os.X_OK):
         return passed("state-folder", f"{path} is made by the first run")
     return refusal("state-folder", f"{path} cannot be made: {existing} cannot be written", REMEDY)
 
 
-def _existing(path: Path) -> Path:
-    """The nearest folder on the way up that exists."""
-    return next((folder for folder in (path, *path.parents) if folder.is_dir()), Path("/"))
-
-
 def _file_system(path: Path) -> str:
     """The type of the file system that `path` would lie on; empty when it cannot be told."""
-    target = os.path.realpath(_existing(path))
+    target = os.path.realpath(space.nearest(path))
     best, kind = "", ""
     try:
         mounts = Path("/proc/self/mounts").read_text(errors="replace")

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.jobs import space
 from accel_tui.jobs.interpreters import shared_with_others
 from accel_tui.jobs.paths import is_hub_name
 from accel_tui.model.plans import Check, CheckLevel
@@ -34,6 +35,16 @@ def working_folder(scene: Scene) -> Iterator[Check]:
         yield Check(
             "cwd", _REFUSAL, f"the working folder {cwd} cannot be entered", "correct `launch.cwd`, or its rights"
         )
+
+
+def room(scene: Scene) -> Iterator[Check]:
+    facts = scene.plan.facts
+    root = facts.get("artefacts_root")
+    if root is not None and not os.access(space.nearest(Path(root)), os.W_OK | os.X_OK):
+        message = f"artefacts_root {root} cannot be written"
+        yield Check("artefacts-root", _REFUSAL, message, "correct the setting artefacts_root, or the folder's rights")
+    for name, words in space.shortages(scene.plan.folder, root, int(facts.get("minimum_free_bytes", 0))):
+        yield Check(name, _REFUSAL, words, space.REMEDY)
 
 
 def interpreter(scene: Scene) -> Iterator[Check]:
@@ -252,7 +263,7 @@ def disk(scene: Scene) -> Iterator[Check]:
     if scene.job.kind != "train" or path is None or is_hub_name(path) or not Path(path).is_dir():
         return
     needed = 4 * sum(file.stat().st_size for file in weight_files(Path(path))[0])
-    place = Path(scene.field("train", "output") or scene.plan.folder)
+    place = Path(scene.field("train", "output") or scene.plan.facts.get("artefacts_root") or scene.plan.folder)
     existing = next(parent for parent in (place, *place.parents) if parent.exists())
     free = shutil.disk_usage(existing).free
     if free < needed:
@@ -261,6 +272,6 @@ def disk(scene: Scene) -> Iterator[Check]:
 
 
 CHECKS: tuple[Callable[[Scene], Iterator[Check]], ...] = (
-    working_folder, interpreter, program, model, data, prompts, resume, output, disk,
+    working_folder, room, interpreter, program, model, data, prompts, resume, output, disk,
 )  # fmt: skip
 """In the order in which they are shown."""

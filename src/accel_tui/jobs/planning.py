@@ -27,6 +27,10 @@ class PlanningSettings(InterpreterSettings, Protocol):
 
     @property
     def save_seconds(self) -> float: ...
+    @property
+    def minimum_free_bytes(self) -> int: ...
+    @property
+    def artefacts_root(self) -> str | None: ...
 
 
 _TORCH_DEVICES = {"gaudi": "hpu", "xpu": "xpu", "cpu": "cpu"}
@@ -119,6 +123,8 @@ def plan(
             "missing": list(selection.missing),
             "ports_wanted": 1 if launched else 0,
             "simulated": any(card.simulated for card in devices),
+            "minimum_free_bytes": settings.minimum_free_bytes,
+            "artefacts_root": settings.artefacts_root,
         },
     )
 

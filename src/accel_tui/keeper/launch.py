@@ -64,7 +64,14 @@ def hold_ports(ports: Iterable[int]) -> list[socket.socket]:
 
 
 def launch(
-    argv: Sequence[str], environment: dict[str, str], cwd: str, *, log: str, tag: str, locks: Sequence[int]
+    argv: Sequence[str],
+    environment: dict[str, str],
+    cwd: str,
+    *,
+    log: str,
+    tag: str,
+    locks: Sequence[int],
+    umask: int = 0o077,
 ) -> Main:
     """Start the main process in a session of its own; returns when it executes its program.
 
@@ -85,6 +92,7 @@ def launch(
     receiver, sender = os.pipe()
     pid = os.fork()
     if not pid:
+        os.umask(umask)
         _become(words, variables, to_bytes(cwd), output=output, locks=locks, sender=sender)
     os.close(sender)
     os.close(output)

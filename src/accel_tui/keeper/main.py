@@ -134,8 +134,9 @@ class _Run:
             self._not_launched("stopped before it was started", record.stopped_before())
         try:
             self.main = launch.launch(
-                order.argv, order.environment, order.cwd, log=order.path("log"), tag=order.tag, locks=self._held
-            )
+                order.argv, order.environment, order.cwd, log=order.path("log"), tag=order.tag, locks=self._held,
+                umask=order.umask,
+            )  # fmt: skip
         except launch.LaunchError as error:
             self._not_launched(str(error), record.not_launched(str(error)))
         self.watch = Watch(order, self.main, self._held, self._claim)

@@ -35,6 +35,8 @@ class Order:
             self.save_seconds = float(instruction.get("save_seconds", 120))
             self.linger_seconds = float(instruction.get("linger_seconds", 5))
             limit = instruction.get("time_limit")
+            mask = instruction.get("umask")
+            self.umask = 0o077 if mask is None else int(mask, 8) & 0o777
             self.time_limit: float | None = None if limit is None else float(limit)
             self.runs: str | None = instruction.get("runs")
             self.supervisor_lock: str | None = instruction.get("supervisor_lock")

@@ -21,7 +21,7 @@ from accel_tui.model.times import time_text
 from accel_tui.store import events
 from accel_tui.store.documents import SCHEMA, DamagedError, read_document, read_record
 from accel_tui.store.identifiers import is_id, new_id
-from accel_tui.store.making import fill, first_state
+from accel_tui.store.making import ARTEFACTS, fill, first_state, make_artefacts, remove_artefacts
 from accel_tui.store.reading import held, last_change, read_run
 
 if TYPE_CHECKING:
@@ -35,9 +35,13 @@ _LOCK_TRIES, _LOCK_PAUSE = 20, 0.005
 class RunFolders:
     """All runs below one folder. It keeps nothing in memory, so any number of readers may look at the same folder."""
 
-    def __init__(self, root: Path) -> None:
-        """`root` is the state folder's `runs`; it is made, closed to others, by the first `create`."""
+    def __init__(self, root: Path, artefacts_root: str | None = None) -> None:
+        """`root` is the state folder's `runs`; it is made, closed to others, by the first `create`.
+
+        With `artefacts_root`, the results of new runs go there.
+        """
         self.root = root.absolute()
+        self._artefacts_root = artefacts_root
 
     # Finding
 
@@ -138,6 +142,7 @@ class RunFolders:
 
         Raises:
             FileExistsError: a run has this id.
+            StateFolderError: there is no place for its artefacts.
             OSError: it could not be written; nothing is left of it.
         """
         identifier = str(spec["id"])
@@ -145,6 +150,10 @@ class RunFolders:
         if os.path.lexists(target):
             raise FileExistsError(f"{target} exists")
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        artefacts = None
+        if self._artefacts_root is not None:
+            artefacts = make_artefacts(self._artefacts_root, identifier)
+            spec = {**spec, ARTEFACTS: str(artefacts)}
         temporary = self.root / f".new-{identifier}-{secrets.token_hex(4)}"
         files = {
             "spec.json": encode({"schema": SCHEMA, **spec}),
@@ -158,10 +167,12 @@ class RunFolders:
         if script is not None:
             files["run.sh"] = script.encode("utf-8", "surrogateescape")
         try:
-            fill(temporary, files)
+            fill(temporary, files, artefacts)
             temporary.rename(target)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
+            if artefacts is not None:
+                artefacts.rmdir()
             raise
         sync_directory(self.root)
         return identifier
@@ -295,7 +306,7 @@ class RunFolders:
         return self._record(identifier, run.cause, None, ended=last_change(self.path(identifier)))
 
     def remove(self, identifier: str) -> None:
-        """Delete a finished run with all its files; links inside are removed, never followed.
+        """Delete a finished run with all its files and artefacts; other links inside are removed, never followed.
 
         Raises:
             NotPossibleError: it is not finished.
@@ -308,6 +319,7 @@ class RunFolders:
             )
         doomed = self.root / f".removed-{identifier}-{secrets.token_hex(4)}"
         folder.rename(doomed)  # it is gone for every reader at once, however long the deletion takes
+        remove_artefacts(doomed)
         shutil.rmtree(doomed, ignore_errors=True)
 
     def clean(self) -> int:

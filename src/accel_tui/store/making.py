@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accel_tui.keeper.processes import boot_id
+from accel_tui.model.errors import StateFolderError
 from accel_tui.model.runs import RunState
-from accel_tui.store.documents import SCHEMA
+from accel_tui.store.documents import SCHEMA, DamagedError, read_document
+from accel_tui.store.identifiers import is_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 
 def first_state(created: str, position: float | None, held: str | None) -> dict[str, Any]:
@@ -26,11 +29,44 @@ def first_state(created: str, position: float | None, held: str | None) -> dict[
     }  # fmt: skip
 
 
-def fill(folder: Path, files: Mapping[str, bytes]) -> None:
+ARTEFACTS = "artefacts"
+
+
+def make_artefacts(root: str, identifier: str) -> Path:
+    """The folder of a run's results where they go elsewhere; the run folder gets a link to it.
+
+    Raises:
+        StateFolderError: it cannot be made.
+    """
+    place = Path(root, identifier)
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.mkdir(mode=0o700)
+    except OSError as fault:
+        message = f"{place} cannot be made: {fault.strerror}"
+        raise StateFolderError(message, remedy="correct the setting artefacts_root, or the folder's rights") from None
+    return place
+
+
+def remove_artefacts(folder: Path) -> None:
+    """Delete the results of the run in `folder` where they lie elsewhere: only what was made for that very run."""
+    try:
+        place = Path(str(read_document(folder / "spec.json").get(ARTEFACTS) or ""))
+        ours = place.is_absolute() and is_id(place.name) and place.lstat().st_uid == os.geteuid()
+        if ours and (folder / ARTEFACTS).is_symlink() and (folder / ARTEFACTS).readlink() == place:
+            shutil.rmtree(place, ignore_errors=True)
+    except (OSError, DamagedError):
+        return
+
+
+def fill(folder: Path, files: Mapping[str, bytes], artefacts: Path | None = None) -> None:
     """Make the folder with these files, closed to others and on the disk."""
     folder.mkdir(mode=0o700)
-    for name in ("events", "artefacts"):
-        (folder / name).mkdir(mode=0o700)
+    (folder / "events").mkdir(mode=0o700)
+    if artefacts is None:
+        (folder / ARTEFACTS).mkdir(mode=0o700)
+    else:
+        (folder / ARTEFACTS).symlink_to(artefacts)
     with contextlib.ExitStack() as opened:
         descriptors = [opened.enter_context(_directory(folder))]
         for name, data in files.items():

@@ -42,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     environment = dict(os.environ)
+    os.umask(0o077)  # for what we write; a run has its submitter's
     try:
         settings = load_settings({"state_dir": arguments.state_dir}, environment)
         problems: list[Problem] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from accel_tui.jobs import space
 from accel_tui.model.runs import Cause, RunResult, RunState
 from accel_tui.supervisor import wants
 from accel_tui.supervisor.queue import Limits, Occupying, decide
@@ -26,6 +27,8 @@ class Scheduler:
         self._service = service
         self._limits = Limits(service.settings.max_running, service.settings.cpu_slots)
         self._due = False
+        self._short: dict[str, str] = {}
+        """Check to words, while the disks have too little room to start anything."""
         self._inventory: Inventory | None = None
         self.paused = False
         """Set when the supervisor is ending: nothing starts any more."""
@@ -45,6 +48,8 @@ class Scheduler:
         service = self._service
         while True:
             await asyncio.sleep(POLL_SECONDS)
+            if self._short:
+                self.wake()
             if any(entry.wants is not None and entry.wants.pool for entry in service.book.queued()):
                 await service.refresh_reservations()
                 for entry in service.book.queued():
@@ -62,9 +67,10 @@ class Scheduler:
         if self.paused or not service.book.is_ready:
             return
         self._inventory = None
+        self._short = self._shortages() if service.book.queued() else {}
         waiting = []
         for entry in service.book.queued():
-            after = self._after(entry)
+            after = self._after(entry) or self._no_room(entry)
             if entry.state is not RunState.QUEUED:
                 continue
             if entry.wants is None or entry.wants.after != after or entry.wants.held != entry.held:
@@ -87,6 +93,15 @@ class Scheduler:
             if entry.waiting_for != reason:
                 entry.waiting_for = reason
                 service.book.tell(entry)
+
+    def _shortages(self) -> dict[str, str]:
+        settings = self._service.settings
+        return dict(space.shortages(str(self._service.state), settings.artefacts_root, settings.minimum_free_bytes))
+
+    def _no_room(self, entry: Entry) -> str | None:
+        """What the run waits for while there is too little room, unless that was overridden."""
+        waived = set(entry.spec["overrides"])
+        return next((f"room: {words}" for check, words in self._short.items() if check not in waived), None)
 
     def _after(self, entry: Entry) -> str | None:
         """What the run waits for by its own wish; a dependency that failed ends it."""

@@ -98,7 +98,7 @@ class Service:
         self._position = 0.0
         self._sampled = False
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.folders = RunFolders(state / "runs")
+        self.folders = RunFolders(state / "runs", settings.artefacts_root)
         self.hub = Hub()
         self.book = Book(Index(state / INDEX_NAME), self.hub)
         self.book.read_past = self.folders.read_run

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.executors.local import KeeperError, NoKeeperError
 from accel_tui.jobs import checks as job_checks
-from accel_tui.jobs import planning, selectors
+from accel_tui.jobs import planning, selectors, space
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
 from accel_tui.model.errors import AccelError, RunNotFoundError
@@ -165,6 +165,8 @@ class Starter:
         overrides = tuple(entry.spec["overrides"])
         open_ones = unanswered(plan.checks, yes=yes, overrides=overrides)
         refused = unanswered(plan.checks, yes=True, overrides=overrides)
+        if refused and {check.id for check in refused} <= space.CHECKS:
+            raise _WaitsError(f"room: {refused[0].message}")
         if refused:
             raise refusal(refused, plan.checks)
         if open_ones:
@@ -188,6 +190,7 @@ class Starter:
             "revive": service.revive,
             "revive_environment": dict(service.environment),
             "tag": entry.id,
+            "umask": entry.spec["submitted_by"].get("umask"),
             "worker": ready.job.worker,
         }
 

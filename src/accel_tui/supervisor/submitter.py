@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -181,6 +182,7 @@ class Submitter:
         return base, secrets
 
     def _spec(self, prepared: Prepared, submission: Submission, received: float) -> dict[str, Any]:
+        mask = submission.client.get("umask", "")
         return {
             "schema": 1,
             "id": prepared.id,
@@ -193,6 +195,7 @@ class Submitter:
                 "version": submission.client.get("version"),
                 "host": socket.gethostname(),
                 "cwd": submission.cwd,
+                "umask": mask if re.fullmatch("[0-7]{1,4}", mask) else None,
             },
             "priority": submission.priority,
             "after": [],

@@ -54,8 +54,8 @@ def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
             yield "try", run.diagnosis.next_step
     if run.held:
         yield "held", run.held
-    if run.waiting_for:
-        yield "waits for", run.waiting_for
+    elif run.waiting_for:
+        yield "waits", f"for {run.waiting_for}"
     progress = progress_words(run)
     if progress:
         yield "progress", ", ".join(progress)
