@@ -51,14 +51,14 @@ def test_results_go_to_the_artefacts_root_and_away_with_their_run(cli: CommandLi
     elsewhere = {"ACCEL_TUI_ARTEFACTS_ROOT": str(root)}
     kept = own_world / "kept"
     kept.mkdir()
-    script = f"echo big > $1/model.bin; ln -s {kept} $1/link; touch {kept}/file"
-    argv = ("sh", "-c", 'd=$(dirname "$(readlink -f "$0")"); true', "x")
-    ident = cli("run", "--devices", "none", "--name", "x", "--wait", "--json", "--", *argv, environment=elsewhere)
-    run = ident.expect(0).json()
-    results = Path(run["folder"]) / "artefacts"
-    assert results.resolve() == root / run["id"]
+    script = f"""
+        cd "$ACCEL_TUI_STATE_DIR/runs/$ACCEL_TUI_RUN/artefacts" && echo big > model.bin && ln -s {kept} link
+        touch {kept}/file
+    """
+    argv = ("run", "--devices", "none", "--name", "x", "--wait", "--json", "--", "sh", "-c", script)
+    run = cli(*argv, environment=elsewhere).expect(0).json()
+    assert (Path(run["folder"]) / "artefacts").resolve() == root / run["id"]
     assert (root / run["id"]).stat().st_mode & 0o777 == 0o700
-    os.system(script.replace("$1", str(results)))
     assert (root / run["id"] / "model.bin").read_text() == "big\n"
     cli("remove", "x").expect(0)
     assert list(root.iterdir()) == []
