@@ -92,8 +92,13 @@ def _one(context: Context, job: Job, number: str) -> Run:
 def _summary(context: Context, generated: Run, trained: Run) -> None:
     output = context.output
     output.line("")
-    for text in _texts(generated):
-        output.line(Styled("generated ", "muted"), repr(text[:100]))
+    texts = _texts(generated)
+    for text in texts:
+        output.line(Styled("generated ", "muted"), repr(text[:60]))
+    if texts:
+        output.line(
+            "          ", Styled("(the tiny model starts from random weights: its words mean nothing)", "muted")
+        )
     series = {one["name"]: one["points"] for one in context.client.run_metrics(trained.id)["series"]}
     curves = {name: [value for _, _, value in points if value is not None] for name, points in series.items()}
     if losses := curves.get("loss"):
