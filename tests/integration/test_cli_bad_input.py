@@ -71,6 +71,7 @@ COMMAND_LINES: dict[str, tuple[list[str], int, list[str]]] = {
     "set of a secret": (["plan", "good.toml", "--set", "launch.env.MY_TOKEN=abc"], 3, ["env_from"]),
     "bad devices": (["plan", "good.toml", "--devices", "gpu:0"], 2, ["gpu:0", "gaudi:0"]),
     "device twice": (["plan", "good.toml", "--devices", "gaudi:0,0"], 2, ["twice"]),
+    "empty devices": (["plan", "good.toml", "--devices", ""], 2, ["empty"]),
     "json with shell": (["plan", "good.toml", "--shell", "--json"], 2, ["--shell"]),
     "all with a job": (["run", "good.toml#a", "--all"], 2, ["--all"]),
     "file with a command": (["run", "good.toml", "--", "true"], 2, ["--"]),
@@ -89,6 +90,7 @@ COMMAND_LINES: dict[str, tuple[list[str], int, list[str]]] = {
     "log of what": (["logs"], 2, ["RUN"]),
     "log of both": (["logs", "x", "--file", "good.toml"], 2, ["--file"]),
     "bad grep": (["logs", "--file", "good.toml", "--grep", "("], 2, ["--grep"]),
+    "bad rank": (["logs", "--file", "good.toml", "--rank", "-1"], 2, ["--rank"]),
     "bad since": (["logs", "--file", "good.toml", "--since", "noon"], 2, ["10m"]),
     "bad name filter": (["runs", "--name", "("], 2, ["--name"]),
     "unknown verb": (["devces"], 2, ["devices"]),
@@ -211,9 +213,15 @@ def test_missing_model_and_empty_data(cli: CommandLine, own_world: Path) -> None
     file.write_text(content)
     refused = cli("run", str(file), "--devices", "cpu", "--json").expect(6).json()
     check("error", refused)
-    messages = " ".join(finding["message"] for finding in refused["error"]["checks"])
-    assert "no-model" in messages
-    assert "empty.txt" in messages
+    planned = cli("plan", str(file), "--devices", "cpu", "--json").expect(0).json()
+    check("plan", planned)
+    for findings in (refused["error"]["checks"], planned["checks"]):
+        messages = " ".join(finding["message"] for finding in findings)
+        assert "no-model" in messages
+        assert "empty.txt" in messages
+    shown = cli("plan", str(file), "--devices", "cpu").expect(0).out
+    assert "refusal  model:" in shown
+    assert "refusal  data:" in shown
 
 
 def test_a_program_in_place_of_a_session_file(cli: CommandLine, own_world: Path) -> None:

@@ -45,6 +45,16 @@ def test_follow_shows_the_log_and_the_end(cli: CommandLine) -> None:
     assert "hello" in both.err
 
 
+def test_stop_with_wait_tells_how_the_runs_ended(cli: CommandLine) -> None:
+    idents = [cli.queue(*SLEEP), cli.queue(*SLEEP)]
+    for ident in idents:
+        cli.wait_state(ident, "running")
+    stopped = cli("stop", "--now", "--wait", "--json", idents[0]).expect(0).json()
+    check("done", stopped)
+    assert [(run["state"], run["result"]) for run in stopped["runs"]] == [("finished", "stopped")]
+    assert "stopped" in cli("stop", "--now", "--wait", idents[1]).expect(0).err
+
+
 def test_runs_and_show(cli: CommandLine) -> None:
     check("runs", cli("runs", "--json").expect(0).json())
     assert "No runs yet." in cli("runs").expect(0).out

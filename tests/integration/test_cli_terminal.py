@@ -19,6 +19,11 @@ OWN = re.compile(rb"\x1b\[(?:0|1|2|7|3[0-7]|9[0-7])m")
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[8mhidden\x9b5n\x1bP+q\x1b\\\u202eevil\x07\x08"
 
 
+TWO_JOBS = "".join(
+    f'[[job]]\nname = "{name}"\nkind = "command"\n[job.command]\nargv = ["true"]\n' for name in ("one", "other")
+)
+
+
 def terminal(*argv: str, **more: str | None) -> Terminal:
     return Terminal([*PROGRAM, *argv], changed({**XTERM, **more}))
 
@@ -185,6 +190,14 @@ def test_completion(cli: CommandLine, own_world: Path) -> None:
     assert "findable" in completed("accel-tui show find", own_world)
     assert ident in completed(f"accel-tui logs {ident[:6]}", own_world)
     assert "cpu" in completed("accel-tui run --devices c", own_world)
+    assert completed("accel-tui run --demo serv", own_world).split() == ["server8"]
+    assert completed("accel-tui --theme okabe-", own_world).split() == ["okabe-light"]
+    demo = CommandLine("--demo", "gaudi3")
+    demo("devices").expect(0)
+    assert completed("accel-tui --demo gaudi3 run --devices gaudi:0,gaudi:7", own_world).split() == ["gaudi:0,gaudi:7"]
+    demo.close()
+    (own_world / "two.toml").write_text(TWO_JOBS)
+    assert completed("accel-tui plan two.toml#", own_world).split() == ["two.toml#one", "two.toml#other"]
     (own_world / "mine.toml").write_text("")
     assert "mine.toml" in completed("accel-tui plan mi", own_world)
     cli.wait_state(ident, "finished")

@@ -98,7 +98,8 @@ def _choose(context: Context, job: Job, session_select: str | None) -> Chosen:
     sets = getattr(context.arguments, "sets", None)
     if sets:
         job = apply_sets(job, sets)
-    select = context.arguments.devices or job.devices or session_select or "auto"
+    wanted: str | None = context.arguments.devices
+    select = wanted if wanted is not None else job.devices or session_select or "auto"
     parse(select)
     return Chosen(job, select)
 

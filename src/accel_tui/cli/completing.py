@@ -6,6 +6,7 @@ It reads what is on disk and asks a supervisor that runs already; it never start
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from accel_tui.cli.context import Context
+
 _WORDS = ("cpu", "auto", "none")
 
 
@@ -25,22 +28,29 @@ def complete() -> None:
 
     from accel_tui.cli.parser import full_parser
 
+    _keep_hash_signs()
     parser = full_parser()
     _attach(parser)
     argcomplete.autocomplete(parser, always_complete_options="long")
 
 
+def _keep_hash_signs() -> None:
+    """Escape `#` inside words: the shell takes `FILE#JOB` for one word, argcomplete for a word and a comment."""
+    line = os.environ.get("COMP_LINE", "").encode(errors="surrogateescape")
+    point = os.environ.get("COMP_POINT", "")
+    if point.isdigit():  # counted in bytes
+        before, behind = (re.sub(rb"(?<=[^\s\\])#", rb"\\#", part) for part in (line[: int(point)], line[int(point) :]))
+        os.environ["COMP_LINE"] = (before + behind).decode(errors="surrogateescape")
+        os.environ["COMP_POINT"] = str(len(before))
+
+
 def _attach(parser: argparse.ArgumentParser) -> None:
     """Give each argument that names a run, a device selection or a session file its completer."""
     completers = {
-        "refs": runs,
-        "ref": runs,
-        "after": runs,
-        "before": runs,
-        "devices": devices,
-        "file": sessions,
+        "refs": runs, "ref": runs, "after": runs, "before": runs, "devices": devices, "file": sessions,
         "sets": keys,
-    }
+        "session": sessions, "demo": demonstrations, "theme": themes, "name": nothing, "override": nothing,
+    }  # fmt: skip
     for action in parser._actions:  # argparse offers no other way to reach them
         if isinstance(action.choices, dict):
             for child in action.choices.values():
@@ -83,6 +93,8 @@ def devices(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]
     except (OSError, AccelError):
         return []
     head, comma, _last = prefix.rpartition(",")
+    if comma:  # `auto` and `none` stand alone, and what is named already is not offered again
+        words = [word for word in words if word not in ("auto", "none", *head.split(","))]
     return [f"{head}{comma}{word}" for word in dict.fromkeys(words) if f"{head}{comma}{word}".startswith(prefix)]
 
 
@@ -151,7 +163,33 @@ def sessions(prefix: str, **_: Any) -> list[str]:
     return found
 
 
+def demonstrations(prefix: str, **_: Any) -> list[str]:
+    """Invented servers."""
+    from accel_tui.vendors.demo import demo_names
+
+    return [name for name in demo_names() if name.startswith(prefix)]
+
+
+def themes(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Shipped themes and the user's own."""
+    from accel_tui.cli.plain import theme_names
+
+    try:
+        return [name for name in theme_names(_context(parsed_args)) if name.startswith(prefix)]
+    except AccelError:
+        return []
+
+
+def nothing(**_: Any) -> list[str]:
+    """No file name, which the shell would offer else."""
+    return []
+
+
 def _folder(parsed_args: argparse.Namespace) -> Path:
+    return _context(parsed_args).folder_in_force
+
+
+def _context(parsed_args: argparse.Namespace) -> Context:
     from accel_tui.cli.context import Context, own_environment
     from accel_tui.cli.output import Output
 
@@ -159,4 +197,4 @@ def _folder(parsed_args: argparse.Namespace) -> Path:
         if not hasattr(parsed_args, name):
             setattr(parsed_args, name, None)
     environment = own_environment()
-    return Context(parsed_args, (), Output(environment), environment).folder_in_force
+    return Context(parsed_args, (), Output(environment), environment)

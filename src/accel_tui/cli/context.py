@@ -50,6 +50,14 @@ class Context:
         name: str | None = self.arguments.demo
         return name
 
+    @property
+    def own_flags(self) -> str:
+        """The global flags that say which supervisor is meant, with a space behind; empty without any."""
+        import shlex
+
+        given = (("--demo", self.demo), ("--state-dir", self.arguments.state_dir))
+        return "".join(f"{flag} {shlex.quote(value)} " for flag, value in given if value)
+
     @cached_property
     def settings(self) -> Settings:
         """Settings of file, variables and flags.

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accel_tui.cli.output import Output, Styled
-from accel_tui.model.errors import AccelError, ExitCode
+from accel_tui.cli.output import Output, Styled, to_nowhere
+from accel_tui.model.errors import AccelError, ExitCode, FileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,34 +22,28 @@ def guarded(verb: Callable[[], int], output: Output, report_folder: Callable[[],
     """
     try:
         code = verb()
-        sys.stdout.flush()
+        output.flush()
     except AccelError as error:
         return report(error, output)
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        quiet_broken_pipe()
+        to_nowhere(sys.stdout)
         return int(ExitCode.DONE)
     except Exception as error:  # the process border: a person gets words and a report instead of a traceback
         return _internal(error, output, report_folder)
     return code
 
 
-def quiet_broken_pipe() -> None:
-    """Let the interpreter end without a complaint: the reader of our output has gone, which is its right."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-
-
 def report(error: AccelError, output: Output) -> int:
     """Tell `error` in words on standard error, or as a document on standard output when JSON was asked for."""
     try:
-        if output.json_wanted:
+        if output.json_wanted and not output.lost:
             output.document({"schema": 1, "error": error.to_json()})
         else:
             _tell(error, output)
-    except BrokenPipeError:
-        quiet_broken_pipe()
+    except (BrokenPipeError, FileError):  # nobody reads it; the exit code remains
+        to_nowhere(sys.stdout)
     return int(error.exit_code)
 
 
@@ -63,9 +57,9 @@ def _tell(error: AccelError, output: Output) -> None:
         for check in told:
             output.note("  ", output.glyph(check.level.value), f" {check.level.value} {check.id}: {check.message}")
             if check.remedy:
-                output.note("    ", Styled(check.remedy, "muted"))
+                output.note("    ", Styled(output.hint(check.remedy), "muted"))
     if error.remedy:
-        for line in error.remedy.split("\n"):
+        for line in output.hint(error.remedy).split("\n"):
             output.note("  ", line)
 
 

@@ -30,7 +30,7 @@ def finish(context: Context, ref: str, *, follow: bool) -> int:
         output.settle()
         output.note("")
         output.note("detached: the run goes on")
-        output.note(f"  `accel-tui logs -f {ref}` follows it again, `accel-tui stop {ref}` ends it")
+        output.note(output.hint(f"  `accel-tui logs -f {ref}` follows it again, `accel-tui stop {ref}` ends it"))
         return int(ExitCode.INTERRUPTED)
     if output.json_wanted:
         output.document({"schema": 1, **run.to_json()})
@@ -47,18 +47,19 @@ def tell_end(context: Context, run: Run) -> None:
     output.note(
         state_cell(output, run), ": ", Styled(run.name, "strong"), " ", run.id,
         f", {reason}" if reason else "", f", {took}" if took else "",
+        ", on the CPU: its devices are simulated" if run.simulated and run.started else "",
     )  # fmt: skip
     if run.diagnosis is not None:
         output.note("  ", run.diagnosis.summary)
         if run.diagnosis.next_step:
-            output.note("  ", run.diagnosis.next_step)
+            output.note("  ", output.hint(run.diagnosis.next_step))
     if run.kind == "train" and run.result is not RunResult.SUCCEEDED:
         from accel_tui.store.artefacts import artefacts_of
 
         saved = artefacts_of(Path(run.folder)).checkpoint
         if saved is not None:
             output.note("  saved ", str(saved))
-            output.note(f"  `accel-tui rerun {run.id} --resume` goes on from there")
+            output.note(output.hint(f"  `accel-tui rerun {run.id} --resume` goes on from there"))
 
 
 def _follow(context: Context, ref: str) -> Run:

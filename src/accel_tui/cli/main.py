@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from accel_tui.cli import failure, parser
 from accel_tui.cli.context import Context, own_environment
-from accel_tui.cli.output import Output
+from accel_tui.cli.output import Output, open_closed_streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +24,7 @@ def main(argv: Sequence[str], screen: Callable[[Context], int] | None = None) ->
         from accel_tui.cli.completing import complete
 
         complete()
+    open_closed_streams()
     environment = own_environment()
     before = list(argv[: argv.index("--")] if "--" in argv else argv)
     output = Output(environment, ascii_only="--ascii" in before, json_wanted="--json" in before)
@@ -48,6 +49,7 @@ class _Invocation:
         verb, arguments, command = parser.parse(self._argv)
         context = self._context = Context(arguments, command, self._output, self._environment)
         context.check_demo()
+        self._output.own_flags = context.own_flags
         if verb is None:
             from accel_tui.cli import plain
 

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from accel_tui.model.runs import Run
 
 
-def each_run(context: Context, act: Callable[[str], tuple[Run, str | None]], told: str) -> list[Run]:
-    """Act on every run named in `refs`, tell each outcome, and return the runs.
+def each_run(
+    context: Context,
+    act: Callable[[str], tuple[Run, str | None]],
+    told: str,
+    then: Callable[[Run], Run] | None = None,
+) -> None:
+    """Act on every run named in `refs` and tell each outcome; `then` is done to each when all were acted on.
 
     One that fails does not keep the others from being done; the first failure is raised when all were tried.
     """
@@ -32,6 +37,8 @@ def each_run(context: Context, act: Callable[[str], tuple[Run, str | None]], tol
         notes.append(note)
         if not context.output.json_wanted:
             context.output.note(Styled(run.name, "strong"), f" {run.id}: {note or told}")
+    if then is not None:
+        done = [then(run) for run in done]
     for failure in failures[1:]:
         context.output.note(context.output.glyph("failed"), " ", failure.message)
     if failures:
@@ -39,4 +46,3 @@ def each_run(context: Context, act: Callable[[str], tuple[Run, str | None]], tol
     if context.output.json_wanted:
         listed = [{**run.to_json(), "note": note} for run, note in zip(done, notes, strict=True)]
         context.output.document({"schema": 1, "runs": listed})
-    return done

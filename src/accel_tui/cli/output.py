@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from accel_tui.model.errors import UsageError
+from accel_tui.cli.table import VERBS
+from accel_tui.model.errors import FileError, UsageError
 from accel_tui.text import sanitise
 from accel_tui.text.glyphs import GLYPHS, Glyphs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_COMMAND = re.compile(rf"\baccel-tui (?=(?:{'|'.join(verb.name for verb in VERBS)})\b)")
 
 LINE_LIMIT = 1 << 20
 """Characters of one line of a log that are shown; a longer one is cut."""
@@ -95,11 +99,37 @@ def locale_is_utf8(environment: Mapping[str, str]) -> bool:
     return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
 
 
+def to_nowhere(stream: TextIO) -> None:
+    """Let what `stream` still holds vanish, so that the interpreter ends without a complaint."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def open_closed_streams() -> None:
+    """Put the null device where this process was given a closed standard stream.
+
+    Else the next file or socket would get its number, and a program that is started here would write into that.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.dup(number), "w", encoding="utf-8"))
+
+
 class Output:
     """The two streams of one verb, and how text is drawn on them."""
 
     def __init__(self, environment: Mapping[str, str], *, ascii_only: bool = False, json_wanted: bool = False) -> None:
         self.json_wanted = json_wanted
+        self.own_flags = ""
+        """Global flags of this call that a command line shown in a hint needs too, such as `--demo server8`."""
+        self.lost = False
+        """Standard output cannot be written; what is left to say goes to standard error."""
         self.ascii_only = ascii_only or not locale_is_utf8(environment)
         self._signs = Glyphs(ascii=self.ascii_only)
         self._colour = "NO_COLOR" not in environment or not environment["NO_COLOR"]
@@ -108,6 +138,10 @@ class Output:
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a broken name must not end a verb
                 stream.reconfigure(errors="backslashreplace")
+
+    def hint(self, text: str) -> str:
+        """Text of ours that names command lines, with the flags that they need to mean this state folder."""
+        return _COMMAND.sub(f"accel-tui {self.own_flags}", text) if self.own_flags else text
 
     def glyph(self, word: str) -> Styled:
         """The sign of a state; the word itself must stand beside it."""
@@ -132,42 +166,39 @@ class Output:
                 text = text[:-1]
             room -= width(text)
             drawn.append(self._draw(sys.stderr, Styled(text, cell.role)))
-        self._write(sys.stderr, "\r" + "".join(drawn) + "\x1b[K")
-        sys.stderr.flush()
+        self._aside("\r" + "".join(drawn) + "\x1b[K")
         self._live = True
 
     def settle(self) -> None:
         """Take the live line away."""
         if self._live:
             self._live = False
-            self._write(sys.stderr, "\r\x1b[K")
-            sys.stderr.flush()
+            self._aside("\r\x1b[K")
 
     def line(self, *parts: Part) -> None:
         """One line of data."""
         self.settle()
-        self._write(sys.stdout, self._join(sys.stdout, parts) + "\n")
+        self._data(self._join(sys.stdout, parts) + "\n")
 
     def note(self, *parts: Part) -> None:
         """One line that is not data: progress, remarks, questions."""
+        self.flush()
         self.settle()
-        sys.stdout.flush()
-        self._write(sys.stderr, self._join(sys.stderr, parts) + "\n")
-        sys.stderr.flush()
+        self._aside(self._join(sys.stderr, parts) + "\n")
 
     def text(self, text: str) -> None:
         """Several lines of data, in full; newlines stay."""
         lines = text.split("\n")
-        self._write(sys.stdout, "\n".join(sanitise(line, limit=LINE_LIMIT) for line in lines))
+        self._data("\n".join(sanitise(line, limit=LINE_LIMIT) for line in lines))
 
     def log_line(self, text: str) -> None:
         """One line of a log, in full."""
-        self._write(sys.stdout, sanitise(text, limit=LINE_LIMIT) + "\n")
+        self._data(sanitise(text, limit=LINE_LIMIT) + "\n")
 
     def document(self, document: Mapping[str, Any], *, indent: int | None = 2) -> None:
         """One JSON document; ASCII, so that no byte in it can steer a terminal."""
-        self._write(sys.stdout, json.dumps(document, indent=indent, ensure_ascii=True) + "\n")
-        sys.stdout.flush()
+        self._data(json.dumps(document, indent=indent, ensure_ascii=True) + "\n")
+        self.flush()
 
     def raw(self, data: bytes) -> None:
         """Bytes as they are.
@@ -180,12 +211,22 @@ class Output:
                 "--raw does not write to a terminal: the bytes of a job could steer it",
                 remedy="send it into a pipe or a file",
             )
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        self.flush()
+        try:
+            sys.stdout.buffer.write(data)
+        except OSError as error:
+            self._fail(error)
 
     def flush(self) -> None:
-        """Hand what was written to whoever reads; following needs it."""
-        sys.stdout.flush()
+        """Hand what was written to whoever reads; following needs it.
+
+        Raises:
+            FileError: standard output cannot be written, as any of the methods that write data.
+        """
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            self._fail(error)
 
     def table(
         self, heads: Sequence[str], rows: Sequence[Sequence[Part]], *, right: frozenset[int] = frozenset()
@@ -218,6 +259,30 @@ class Output:
     def _localised(self, text: str) -> str:
         # Signs of ours inside words; foreign text outside ASCII stays and the stream escapes what it cannot carry.
         return text.replace("–", "-").replace("…", "..").replace("·", "-") if self.ascii_only else text
+
+    def _aside(self, text: str) -> None:
+        """Text on standard error; where that cannot take it there is nowhere left to tell so."""
+        try:
+            self._write(sys.stderr, text)
+            sys.stderr.flush()
+        except BrokenPipeError:
+            raise
+        except OSError:
+            to_nowhere(sys.stderr)
+
+    def _data(self, text: str) -> None:
+        try:
+            self._write(sys.stdout, text)
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> NoReturn:
+        """A full disk behind standard output; a reader that left is told apart."""
+        if isinstance(error, BrokenPipeError):
+            raise error
+        self.lost = True
+        to_nowhere(sys.stdout)
+        raise FileError(f"standard output cannot be written: {error.strerror}", remedy="give it room") from None
 
     @staticmethod
     def _write(stream: TextIO, text: str) -> None:

@@ -59,13 +59,15 @@ class _Version(argparse.Action):
         parser.exit(0)
 
 
-def global_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags that stand before or after any verb."""
+def global_flags(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """The flags that stand before or after any verb; `default` is the value of one that is not given."""
     group = parser.add_argument_group("global")
-    group.add_argument("--demo", metavar="NAME", help="invented devices, such as server8; a wrong name lists all")
+    group.add_argument(
+        "--demo", metavar="NAME", default=default, help="invented devices, such as server8; a wrong name lists all"
+    )
     group.add_argument("--plain", action="store_true", help="plain lines instead of the screen")
     group.add_argument("--ascii", action="store_true", help="no sign outside ASCII")
-    group.add_argument("--state-dir", metavar="FOLDER", help="where runs and the socket are kept")
+    group.add_argument("--state-dir", metavar="FOLDER", default=default, help="where runs and the socket are kept")
     group.add_argument("--version", action=_Version)
 
 
@@ -94,10 +96,12 @@ def parse(argv: Sequence[str]) -> tuple[Verb | None, argparse.Namespace, tuple[s
 def verb_parser(verb: Verb, parser: argparse.ArgumentParser | None = None) -> argparse.ArgumentParser:
     """The parser of one verb, global flags included; `parser` is filled when given."""
     module = verb.load()
+    # Below another parser a flag that is not given must not undo the one in front of the verb.
+    default = None if parser is None else argparse.SUPPRESS
     if parser is None:
         parser = Parser(prog=f"accel-tui {verb.name}", **_style(_described(verb), module.EXAMPLE))
     module.arguments(parser)
-    global_flags(parser)
+    global_flags(parser, default)
     return parser
 
 

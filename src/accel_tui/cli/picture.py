@@ -33,7 +33,7 @@ def device_table(output: Output, inventory: Inventory) -> None:
         vendor = f"{problem.vendor}: " if problem.vendor else ""
         output.line(output.glyph("warning"), " ", f"{vendor}{problem.message}")
         if problem.remedy:
-            output.line("  ", Styled(problem.remedy, "muted"))
+            output.line("  ", Styled(output.hint(problem.remedy), "muted"))
 
 
 def _device_row(output: Output, view: DeviceView) -> list[Part]:

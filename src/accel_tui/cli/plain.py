@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.cli.output import Styled
 from accel_tui.cli.picture import device_table, remark, run_table, state_cell
+from accel_tui.cli.seen import seen_here
 from accel_tui.model.devices import Inventory
 from accel_tui.model.errors import ExitCode, FileError, UsageError
 from accel_tui.model.runs import Run
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def run(context: Context) -> int:
     """Print the state once; on a terminal that is not dumb go on with its changes until interrupted."""
-    _print_state(context, context.client.devices(), context.client.runs())
+    _print_state(context, seen_here(context, context.client.devices()), context.client.runs())
     if not sys.stdout.isatty() or context.environment.get("TERM", "dumb") == "dumb":
         return 0
     try:
@@ -27,7 +28,7 @@ def run(context: Context) -> int:
         live = [run for run in context.client.runs() if run.ended is None]
         context.output.note("")
         if live:
-            context.output.note(f"{len(live)} runs go on; `accel-tui runs` lists them")
+            context.output.note(context.output.hint(f"{len(live)} runs go on; `accel-tui runs` lists them"))
         return int(ExitCode.INTERRUPTED)
     return 0
 
@@ -117,7 +118,7 @@ def _note_run(context: Context, seen: dict[str, str], document: dict[str, Any], 
 def _note_devices(context: Context, seen: dict[str, str], document: Any, *, quiet: bool) -> None:
     if not isinstance(document, dict):
         return
-    for view in Inventory.from_json(document).devices:
+    for view in seen_here(context, Inventory.from_json(document)).devices:
         claim = view.reserved_by
         holder = f"reserved for {claim.run} of {claim.user}" if claim else "not reserved"
         words = f"{view.device.state.value}, {holder}"

@@ -58,11 +58,30 @@ def make_plan(context: Context, chosen: Chosen, devices: Inventory, *, beside: b
     )
 
 
-def apart_from_a_run(plan: Plan) -> Plan:
-    """The plan for a program that is no run: without the variables that tell a run who it is."""
+def examined(context: Context, chosen: Chosen, plan: Plan, *, execute: bool) -> Plan:
+    """The plan with the checks that look at the host; `execute` adds those that run the job's interpreter."""
     import dataclasses
 
-    kept = tuple(change for change in plan.environment if not change.name.startswith("ACCEL_TUI_RUN"))
+    from accel_tui.client.submitter import split_environment
+    from accel_tui.jobs.checks import examine
+
+    base, secrets = split_environment(context.environment, chosen.job.launch.env_from)
+    found = examine(chosen.job, plan, {**base, **secrets}, execute=execute)
+    return dataclasses.replace(plan, checks=(*plan.checks, *found))
+
+
+def apart_from_a_run(plan: Plan) -> Plan:
+    """The plan for a program that is no run: without variables that tell a run who it is or name a place of its folder.
+
+    What a program made there would be taken for a run whose record is damaged.
+    """
+    import dataclasses
+
+    kept = tuple(
+        change
+        for change in plan.environment
+        if not change.name.startswith("ACCEL_TUI_RUN") and not (change.value or "").startswith(plan.folder)
+    )
     return dataclasses.replace(plan, environment=kept)
 
 
@@ -105,4 +124,4 @@ def tell_checks(output: Output, checks: Sequence[Check]) -> None:
         sign = output.glyph(check.level.value)
         output.line(sign, f" {check.level.value:<8} {check.id}: {check.message}")
         if check.remedy and check.level is not CheckLevel.PASS:
-            output.line("    ", Styled(check.remedy, "muted"))
+            output.line("    ", Styled(output.hint(check.remedy), "muted"))

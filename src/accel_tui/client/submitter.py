@@ -6,7 +6,6 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accel_tui.model.errors import UsageError
 from accel_tui.model.secrets import is_secret
 from accel_tui.protocol.version import VERSION
 
@@ -22,16 +21,10 @@ def split_environment(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """`(base, secrets)` of an environment.
 
-    Secret is what `model.secrets` calls so, and every name in `env_from`.
-
-    Raises:
-        UsageError: a name in `env_from` is not set.
+    Secret is what `model.secrets` calls so, and every name in `env_from`. One that is not set here is left out: a
+    check of the plan refuses it.
     """
     wanted = set(env_from)
-    missing = sorted(wanted - set(environment))
-    if missing:
-        names = ", ".join(missing)
-        raise UsageError(f"{names} is not set here, and env_from asks for it", remedy=f"export {names} and try again")
     base: dict[str, str] = {}
     secrets: dict[str, str] = {}
     for name, value in environment.items():

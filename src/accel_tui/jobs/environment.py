@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import functools
 import re
 from typing import TYPE_CHECKING
 
 from accel_tui.jobs.paths import is_hub_name
+from accel_tui.model.devices import ALLOCATIONS, DeviceState
 from accel_tui.model.plans import EnvironmentAction, EnvironmentChange
 from accel_tui.vendors.cpu import launch as cpu
 from accel_tui.vendors.gaudi import launch as gaudi
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from accel_tui.jobs.spec import Job
-    from accel_tui.model.devices import Device
+    from accel_tui.model.devices import Device, DeviceView, Holder, Inventory
     from accel_tui.model.launching import LaunchShape
 
 VENDORS = {"gaudi": gaudi, "xpu": xpu, "cpu": cpu}
@@ -31,20 +33,47 @@ RANK_VARIABLES = (
 # What an outer launcher told its children to do; a job may set these for itself.
 _LAUNCHER_VARIABLES = ("ACCELERATE_*", "FSDP_*", "TORCH_ELASTIC_*", "PET_*")
 
-_ALLOCATIONS = {
-    "SLURM_JOB_ID": "Slurm",
-    "PBS_JOBID": "PBS",
-    "LSB_JOBID": "LSF",
-    "KUBERNETES_SERVICE_HOST": "Kubernetes",
-}
-
 
 def allocation(base: Mapping[str, str], devices: Iterable[Device] = ()) -> str | None:
     """What limits this process to a part of the host: a scheduler's name, `a container`, or None."""
-    for variable, name in _ALLOCATIONS.items():
+    for variable, name in ALLOCATIONS.items():
         if base.get(variable):
             return name
-    return "a container" if any(device.state.value == "not-yours" for device in devices) else None
+    return "a container" if any(device.state is DeviceState.NOT_YOURS for device in devices) else None
+
+
+def limits(base: Mapping[str, str]) -> dict[str, str]:
+    """The variables of `base` that decide what `outside` says."""
+    names = (*ALLOCATIONS, *device_variables())
+    return {name: value for name, value in base.items() if matches(name, names)}
+
+
+def outside(devices: Sequence[Device], base: Mapping[str, str]) -> frozenset[str]:
+    """Keys of the accelerators that a process with this environment must not take: those outside its allocation."""
+    shut = {device.key for device in devices if device.state is DeviceState.NOT_YOURS}
+    return frozenset(shut) | (outside_mask(devices, base) if allocation(base, devices) else frozenset())
+
+
+def as_seen(inventory: Inventory, base: Mapping[str, str]) -> Inventory:
+    """The inventory as it is for a process with this environment: cards outside its allocation are not its own."""
+    foreign = outside([view.device for view in inventory.devices], base)
+    if not foreign:
+        return inventory
+    views = tuple(
+        dataclasses.replace(view, device=dataclasses.replace(view.device, state=DeviceState.NOT_YOURS))
+        if view.device.key in foreign and view.device.state is DeviceState.OPERATIONAL
+        else view
+        for view in inventory.devices
+    )
+    return dataclasses.replace(inventory, devices=views)
+
+
+def taken(view: DeviceView) -> Holder | None:
+    """Who has a card open that only one can have; None for one of ours, whose lock tells, and for cards to share."""
+    vendor = VENDORS.get(view.device.vendor)
+    if vendor is None or not vendor.EXCLUSIVE:
+        return None
+    return next((holder for holder in view.holders if holder.run is None), None)
 
 
 @functools.cache
@@ -88,7 +117,7 @@ def changes(
         *(() if undecided else _devices(devices, shape)),
         *_common(job, devices, shape, identifier, save_seconds),
         *_own(job),
-        *_secret(job, secrets, shape.base),
+        *_secret(job, secrets),
     ):
         if change.name in planned and matches(change.name, device_variables()) and change.reason == _BY_JOB:
             continue  # the selection decides; a check refuses the job's own word
@@ -171,11 +200,10 @@ def _own(job: Job) -> Iterable[EnvironmentChange]:
             yield _set(name, value, _BY_JOB)
 
 
-def _secret(job: Job, secrets: Collection[str], base: Mapping[str, str]) -> Iterable[EnvironmentChange]:
+def _secret(job: Job, secrets: Collection[str]) -> Iterable[EnvironmentChange]:
     for name in job.launch.env_from:
-        if name in secrets or name in base:
-            reason = "taken from the submitting shell, never stored"
-            yield EnvironmentChange(name, None, EnvironmentAction.SET, reason, secret=True)
+        reason = "taken from the submitting shell, never stored"
+        yield EnvironmentChange(name, None, EnvironmentAction.SET, reason, secret=True)
     for name in sorted(set(secrets) - set(job.launch.env_from) - set(job.launch.env)):
         yield EnvironmentChange(name, None, EnvironmentAction.KEEP, "inherited secret, never stored", secret=True)
 

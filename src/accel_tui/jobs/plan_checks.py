@@ -85,13 +85,13 @@ def _state(context: Context) -> Iterator[Check]:
 def _busy(context: Context) -> Iterator[Check]:
     for view in context.accelerators:
         if view.reserved_by is not None or view.holders:
-            holder = _holder(view)
-            yield Check(
-                "device-busy", CheckLevel.WARNING, f"{view.device.key} is held by {holder}", "the run will wait"
-            )
+            waits = view.reserved_by is not None or environment.taken(view) is not None
+            remedy = "the run will wait" if waits else "the run will share it"
+            yield Check("device-busy", CheckLevel.WARNING, f"{view.device.key} is held by {holder_words(view)}", remedy)
 
 
-def _holder(view: DeviceView) -> str:
+def holder_words(view: DeviceView) -> str:
+    """Who holds a device, in words."""
     if view.reserved_by is not None:
         return f"run {view.reserved_by.run}" if view.reserved_by.run else view.reserved_by.user or "another user"
     first = view.holders[0]

@@ -68,9 +68,9 @@ def plan(
     """
     everything = tuple(view.device for view in inventory.devices)
     allocated = environment.allocation(base, everything)
-    foreign = environment.outside_mask(everything, base) if allocated else frozenset()
+    foreign = environment.outside(everything, base)
     selector = selectors.parse(select)
-    selection = selectors.resolve(selector, inventory, _free_here(inventory, free, foreign))
+    selection = selectors.resolve(selector, inventory, _free_here(inventory, free), foreign)
     devices = (*selection.devices, *selection.assumed)
     processes = _processes(job, selection, selector.count if selection.waiting_for else len(selection.keys))
     launched = launchers.needs_port(job.launcher)
@@ -135,14 +135,12 @@ def needs_port(job: Job) -> bool:
 
 
 def _free_here(
-    inventory: Inventory, free: Callable[[Device], bool] | Collection[str] | None, foreign: frozenset[str]
+    inventory: Inventory, free: Callable[[Device], bool] | Collection[str] | None
 ) -> Callable[[Device], bool]:
-    """`free`, and inside the allocation; without `free`, what nobody has reserved or open."""
+    """`free`; without it, what nobody has reserved or open."""
     taken = {view.device.key for view in inventory.devices if view.reserved_by is not None or view.holders}
 
     def allowed(device: Device) -> bool:
-        if device.key in foreign:
-            return False
         if free is None:
             return device.vendor == "cpu" or device.key not in taken
         return free(device) if callable(free) else device.key in free

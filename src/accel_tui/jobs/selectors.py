@@ -191,11 +191,12 @@ def resolve(
     selector: Selector | str,
     inventory: Inventory,
     free: Callable[[Device], bool] | Collection[str] | None = None,
+    outside: Collection[str] = (),
 ) -> Selection:
     """What `selector` means here.
 
     `free` says which devices `auto` may take: a predicate or the keys; by default those that are operational and that
-    nobody has reserved. Named devices are returned whether free or not.
+    nobody has reserved. `outside` are the keys that it may never take. Named devices are returned whether free or not.
 
     Raises:
         UsageError: two parts are the same card.
@@ -203,7 +204,7 @@ def resolve(
     if isinstance(selector, str):
         selector = parse(selector)
     if selector.auto:
-        return _automatic(selector, inventory, free)
+        return _automatic(selector, inventory, free, outside)
     found: dict[str, Device] = {}
     missing: list[str] = []
     assumed: list[Device] = []
@@ -287,9 +288,12 @@ def integrated(device: Device) -> bool:
 
 
 def _automatic(
-    selector: Selector, inventory: Inventory, free: Callable[[Device], bool] | Collection[str] | None
+    selector: Selector,
+    inventory: Inventory,
+    free: Callable[[Device], bool] | Collection[str] | None,
+    outside: Collection[str],
 ) -> Selection:
-    available = _available(inventory, free)
+    available = [device for device in _available(inventory, free) if device.key not in outside]
     if selector.vendor is None:
         cards = [device for device in available if device.vendor in ACCELERATORS]
         if not cards:
@@ -300,11 +304,20 @@ def _automatic(
         return Selection((chosen[0].key,), (chosen[0],))
     group = _group(selector, [device for device in available if device.vendor == selector.vendor], inventory)
     if group is None:
-        plural = "s" if selector.count > 1 else ""
-        number = sum(view.device.vendor == selector.vendor and "#" not in view.device.key for view in inventory.devices)
-        wanted = f"{selector.count} free {selector.vendor} device{plural}"
-        return Selection((), waiting_for=wanted, possible=number >= selector.count)
+        wanted = f"{selector.count} free {selector.vendor} device{'s' if selector.count > 1 else ''}"
+        at_best = [device for device in candidates(selector, inventory) if device.key not in outside]
+        return Selection((), waiting_for=wanted, possible=_group(selector, at_best, inventory) is not None)
     return Selection(tuple(device.key for device in group), tuple(group))
+
+
+def candidates(selector: Selector, inventory: Inventory) -> list[Device]:
+    """The whole cards that `auto` would choose from if all were free and in order."""
+    vendors = ACCELERATORS if selector.vendor is None else (selector.vendor,)
+    return [
+        view.device
+        for view in inventory.devices
+        if view.device.vendor in vendors and "#" not in view.device.key and not integrated(view.device)
+    ]
 
 
 def _available(inventory: Inventory, free: Callable[[Device], bool] | Collection[str] | None) -> list[Device]:

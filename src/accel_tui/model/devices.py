@@ -101,6 +101,15 @@ def failed(reason: str, source: str | None = None) -> Reading:
     return Reading(ReadingStatus.FAILED, reason=reason, source=source)
 
 
+ALLOCATIONS = {
+    "SLURM_JOB_ID": "Slurm",
+    "PBS_JOBID": "PBS",
+    "LSB_JOBID": "LSF",
+    "KUBERNETES_SERVICE_HOST": "Kubernetes",
+}
+"""Variables of schedulers that give a process a part of the host, with the schedulers' names."""
+
+
 class DeviceState(str, enum.Enum):
     """What condition a device is in; all but the first are never offered by `auto`."""
 

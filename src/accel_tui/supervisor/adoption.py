@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.jobs.environment import limits
 from accel_tui.model.errors import AccelError, NotPossibleError, RunNotFoundError
 from accel_tui.model.runs import Cause, Run, RunState
 from accel_tui.supervisor.book import Entry
@@ -96,7 +97,7 @@ def _read(service: Service, ids: Sequence[str]) -> list[tuple[Run, Entry | None]
 
 
 _UNKNOWN: dict[str, Any] = {
-    "select": "none", "priority": 0, "after": [], "attempt": 1, "secret_names": [],
+    "select": "none", "priority": 0, "after": [], "attempt": 1, "base": {}, "secret_names": [],
     "job": {"launch": {"retries": 0, "resume": "none", "time_limit": None}},
 }  # fmt: skip
 """Stands for the files of a run that goes on although they are damaged: it can be watched and stopped all the same."""
@@ -114,14 +115,15 @@ def _entry(service: Service, run: Run) -> Entry:
             return _UNKNOWN
 
     spec, state = document(service.folders.spec), document(service.folders.state)
-    names = tuple(document(service.folders.environment)["secret_names"])
+    environment = document(service.folders.environment)
     entry = Entry(
         run=run,
         spec=spec,
         position=float(state.get("position") or 0.0),
         priority=int(state.get("priority", spec["priority"])),
         after=tuple((str(pair[0]), str(pair[1])) for pair in spec["after"]),
-        secret_names=names,
+        limits=limits(environment["base"]),
+        secret_names=tuple(environment["secret_names"]),
         held=state.get("held"),
     )
     if waits:

@@ -47,6 +47,8 @@ class Entry:
     position: float
     priority: int
     after: tuple[tuple[str, str], ...] = ()
+    limits: Mapping[str, str] = field(default_factory=dict)
+    """What of the base environment limits the choice of cards, see `jobs.environment.limits`."""
     secret_names: tuple[str, ...] = ()
     secrets: dict[str, str] = field(default_factory=dict)
     """In memory alone."""

@@ -70,7 +70,7 @@ class Scheduler:
         self._short = self._shortages() if service.book.queued() else {}
         waiting = []
         for entry in service.book.queued():
-            after = self._after(entry) or self._no_room(entry)
+            after = self._after(entry) or self._unseen(entry) or self._no_room(entry)
             if entry.state is not RunState.QUEUED:
                 continue
             if entry.wants is None or entry.wants.after != after or entry.wants.held != entry.held:
@@ -80,7 +80,7 @@ class Scheduler:
             return
         occupying = [Occupying(e.id, e.run.name, e.cards, e.slots) for e in service.book.occupying()]
         here = wants.usable(self._now()) if any(one.pool for one in waiting) else frozenset()
-        foreign = service.reservations.foreign()
+        foreign = {**wants.open_elsewhere(self._now()), **service.reservations.foreign()} if here else {}
         decision = decide(waiting, occupying, limits=self._limits, usable=here, foreign=foreign)
         for identifier, cards in decision.start.items():
             entry = service.book.live[identifier]
@@ -102,6 +102,12 @@ class Scheduler:
         """What the run waits for while there is too little room, unless that was overridden."""
         waived = set(entry.spec["overrides"])
         return next((f"room: {words}" for check, words in self._short.items() if check not in waived), None)
+
+    def _unseen(self, entry: Entry) -> str | None:
+        """Before the devices are known `auto` would take whatever answered first, the CPU at worst."""
+        if self._service.devices_known or entry.spec["select"] in ("none", wants.CPU):
+            return None
+        return "the first look at the devices"
 
     def _after(self, entry: Entry) -> str | None:
         """What the run waits for by its own wish; a dependency that failed ends it."""

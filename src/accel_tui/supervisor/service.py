@@ -96,7 +96,8 @@ class Service:
         """Ends the supervisor alone; set by whoever serves."""
         self._problems = tuple(problems)
         self._position = 0.0
-        self._sampled = False
+        self.devices_known = False
+        """Whether the sources had the time of a first answer; before it no run chooses a card."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self.folders = RunFolders(state / "runs", settings.artefacts_root)
         self.hub = Hub()
@@ -132,6 +133,7 @@ class Service:
 
         self.book.index.on_loss = again
         self.spawn(adopt(self), "adoption")
+        self.spawn(self._first_look(), "the first look at the devices")
         self.spawn(self.scheduler.poll(), "polling locks")
         self.spawn(self.watch.poll(), "following runs")
         self.spawn(self._tell_devices(), "telling of devices")
@@ -193,11 +195,15 @@ class Service:
 
     async def inventory_for(self, select: str) -> Inventory:
         """The devices as a plan needs them: a run that wants no card does not wait for readings or locks."""
-        if select in ("none", wants.CPU) and self._sampled:
+        if select in ("none", wants.CPU) and self.devices_known:
             return self.sampler.snapshot()
         inventory = await self.inventory()
-        self._sampled = True
+        self.devices_known = True
         return inventory
+
+    async def _first_look(self) -> None:
+        await self.inventory_for("auto")
+        self.scheduler.wake()
 
     async def refresh_reservations(self) -> None:
         """Look at the lock files of every card."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.jobs import checks as job_checks
 from accel_tui.jobs import planning, shell
+from accel_tui.jobs.environment import limits
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
 from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, StateFolderError
@@ -69,14 +70,14 @@ class Submitter:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def prepare(self, submission: Submission, *, examine: bool) -> Prepared:
-        """Plan a submission against the devices that are here now.
+    async def prepare(self, submission: Submission, *, execute: bool) -> Prepared:
+        """Plan a submission against the devices that are here now, and examine it; a preview must not `execute`.
 
         Raises:
             UsageError, FileError: the job or the selector is wrong.
         """
         inventory = await self._service.inventory_for(submission.select)
-        return await asyncio.to_thread(self._prepare, submission, inventory, examine)
+        return await asyncio.to_thread(self._prepare, submission, inventory, execute)
 
     async def submit(self, submission: Submission, received: float, by: Peer) -> Run:
         """Queue a run; its folder is on the disk when this returns.
@@ -90,7 +91,7 @@ class Submitter:
         if submission.retry_of is not None:
             await service.book.ready(submission.retry_of)
         original = None if submission.retry_of is None else service.book.run(submission.retry_of)
-        prepared = await self.prepare(submission, examine=True)
+        prepared = await self.prepare(submission, execute=True)
         self._judge(prepared, submission)
         wished = dict.fromkeys([*submission.after, *map(_after, prepared.job.launch.after)])
         await service.book.ready(*(ref for ref, _ in wished))
@@ -116,6 +117,7 @@ class Submitter:
             position=position,
             priority=int(spec["priority"]),
             after=tuple((one, how) for one, how in spec["after"]),
+            limits=limits(prepared.base),
             secret_names=tuple(environment["secret_names"]),
             secrets=dict(prepared.secrets),
             secret_arguments=prepared.secret_arguments,
@@ -138,17 +140,14 @@ class Submitter:
         folders.create(spec, environment, plan, worker, position=position, held=held, script=script)
         return queued_run(folders.path(prepared.id), spec, plan.devices, held)
 
-    def _prepare(self, submission: Submission, inventory: Inventory, examine: bool) -> Prepared:
+    def _prepare(self, submission: Submission, inventory: Inventory, execute: bool) -> Prepared:
         base, secrets = self._environment(submission)
         job, arguments = planning.mask_arguments(parse_job(submission.job))
         identifier = self._service.folders.new_id()
         where = Where(submission.select, inventory, base, submission.cwd, frozenset(secrets))
         plan = self.plan(job, identifier, where)
-        if examine:
-            found = job_checks.examine(job, plan, {**base, **secrets})
-            plan = dataclasses.replace(plan, checks=(*plan.checks, *found))
-        if plan.verified and not wants.enough(submission.select, inventory):
-            plan = dataclasses.replace(plan, verified=False)
+        found = job_checks.examine(job, plan, {**base, **secrets}, execute=execute)
+        plan = dataclasses.replace(plan, checks=(*plan.checks, *found))
         return Prepared(identifier, job, plan, base, secrets, arguments)
 
     def plan(self, job: Job, identifier: str, where: Where, *, port: int | None = None) -> Plan:

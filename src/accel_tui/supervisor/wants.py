@@ -5,15 +5,13 @@ A whole card that has tiles stands for itself and all of its tiles, so that card
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
-from accel_tui.jobs import selectors
-from accel_tui.model.devices import DeviceState
+from accel_tui.jobs import environment, plan_checks, selectors
 from accel_tui.supervisor.queue import Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from accel_tui.model.devices import Device, Inventory
     from accel_tui.supervisor.book import Entry
@@ -40,6 +38,16 @@ def usable(inventory: Inventory) -> frozenset[str]:
     return lock_keys((view.device.key for view in inventory.devices), inventory)
 
 
+def open_elsewhere(inventory: Inventory) -> dict[str, str]:
+    """Cards that a program without a lock has open, and that nobody can share; with words of who."""
+    return {
+        key: plan_checks.holder_words(view)
+        for view in inventory.devices
+        if environment.taken(view) is not None and view.reserved_by is None
+        for key in lock_keys([view.device.key], inventory)
+    }
+
+
 def devices_of(cards: Iterable[str], inventory: Inventory) -> frozenset[str]:
     """The devices that are covered as a whole by these locks: what `auto` may choose from at the start."""
     held = frozenset(cards)
@@ -55,9 +63,9 @@ def want(entry: Entry, inventory: Callable[[], Inventory], after: str | None) ->
     choose: Callable[[frozenset[str]], Choice | None] | None = None
     slots = 0
     if selector.auto:
-        pool = _pool(selector, now)
+        pool = _pool(selector, now, entry.limits)
         slots = 1 if selector.vendor in (None, CPU) else 0
-        choose = _chooser(selector, inventory) if pool else None
+        choose = _chooser(selector, inventory, entry.limits) if pool else None
     elif not selector.nothing:
         keys = selectors.resolve(selector, now).keys
         pool = lock_keys(keys, now)
@@ -76,31 +84,17 @@ def want(entry: Entry, inventory: Callable[[], Inventory], after: str | None) ->
     )
 
 
-def enough(select: str, inventory: Inventory) -> bool:
-    """Whether the host could ever satisfy an `auto` selector, with every device free and in order."""
-    selector = selectors.parse(select)
-    if not selector.auto:
-        return True
-    views = [
-        dataclasses.replace(view, device=dataclasses.replace(view.device, state=DeviceState.OPERATIONAL))
-        for view in inventory.devices
-    ]
-    at_best = dataclasses.replace(inventory, devices=tuple(views))
-    return selectors.resolve(selector, at_best, lambda _: True).waiting_for is None
+def _pool(selector: selectors.Selector, inventory: Inventory, limits: Mapping[str, str]) -> frozenset[str]:
+    keys = {device.key for device in selectors.candidates(selector, inventory)}
+    return lock_keys(keys - _outside(inventory, limits), inventory)
 
 
-def _pool(selector: selectors.Selector, inventory: Inventory) -> frozenset[str]:
-    vendors = selectors.ACCELERATORS if selector.vendor is None else (selector.vendor,)
-    keys = [
-        view.device.key
-        for view in inventory.devices
-        if view.device.vendor in vendors and "#" not in view.device.key and not selectors.integrated(view.device)
-    ]
-    return lock_keys(keys, inventory)
+def _outside(inventory: Inventory, limits: Mapping[str, str]) -> frozenset[str]:
+    return environment.outside([view.device for view in inventory.devices], limits)
 
 
 def _chooser(
-    selector: selectors.Selector, inventory: Callable[[], Inventory]
+    selector: selectors.Selector, inventory: Callable[[], Inventory], limits: Mapping[str, str]
 ) -> Callable[[frozenset[str]], Choice | None]:
     def choose(free: frozenset[str]) -> Choice | None:
         now = inventory()
@@ -110,7 +104,7 @@ def _chooser(
         def allowed(device: Device) -> bool:
             return device.key not in busy and lock_keys([device.key], now) <= free
 
-        selection = selectors.resolve(selector, now, allowed)
+        selection = selectors.resolve(selector, now, allowed, _outside(now, limits))
         if selection.waiting_for is not None:
             return None
         return tuple(sorted(lock_keys(selection.keys, now)))

@@ -100,4 +100,17 @@ def test_auto_group_is_aligned_or_waits() -> None:
     assert [device.module_id for device in resolve("auto:gaudi:2", server).devices] == [2, 3]
     assert [device.module_id for device in resolve("auto:gaudi:4", server).devices] == [4, 5, 6, 7]
     assert resolve("auto:gaudi:8", server).waiting_for == "8 free gaudi devices"
+    assert resolve("auto:gaudi:8", server).possible
     assert resolve("auto:gaudi:2", server, free=[hosts.gaudi(1).key, hosts.gaudi(2).key]).waiting_for is not None
+
+
+def test_auto_waits_only_for_what_the_host_could_give() -> None:
+    server = hosts.gaudi_server()
+    assert not resolve("auto:gaudi:3", server).possible
+    assert not resolve("auto:gaudi:9", server).possible
+    outside = [hosts.gaudi(module).key for module in (0, 1, 4, 5, 6, 7)]
+    assert [device.module_id for device in resolve("auto:gaudi:2", server, outside=outside).devices] == [2, 3]
+    assert not resolve("auto:gaudi:4", server, outside=outside).possible
+    assert not resolve("auto:xpu:2", hosts.inventory(hosts.xpu(0), hosts.integrated_gpu())).possible
+    broken = hosts.inventory(hosts.unusable(hosts.xpu(0), DeviceState.RESETTING))
+    assert resolve("auto:xpu:1", broken).possible

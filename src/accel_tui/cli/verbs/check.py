@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accel_tui.cli.choosing import file_arguments, from_file
-from accel_tui.cli.planned import inventory, make_plan, tell_checks
+from accel_tui.cli.planned import examined, inventory, make_plan, tell_checks
 from accel_tui.model.errors import ExitCode
 from accel_tui.model.plans import CheckLevel
 
@@ -25,13 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Context) -> int:
     """Print the checks; 6 when one refuses or asks."""
-    from accel_tui.client.submitter import split_environment
-    from accel_tui.jobs.checks import examine
-
     chosen = from_file(context)[0]
     plan = make_plan(context, chosen, inventory(context, start=True))
-    base, _ = split_environment(context.environment, chosen.job.launch.env_from)
-    checks = (*plan.checks, *examine(chosen.job, plan, base))
+    checks = examined(context, chosen, plan, execute=True).checks
     if context.arguments.json:
         context.output.document({"schema": 1, "checks": [check.to_json() for check in checks]})
     else:

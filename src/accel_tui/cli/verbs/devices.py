@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accel_tui.cli.seen import seen_here
+
 if TYPE_CHECKING:
     import argparse
 
@@ -32,7 +34,7 @@ def run(context: Context) -> int:
 
         device_table(output, inventory)
 
-    show(context.client.devices())
+    show(seen_here(context, context.client.devices()))
     if not watch:
         return 0
     from accel_tui.model.devices import Inventory
@@ -40,7 +42,7 @@ def run(context: Context) -> int:
     for event in context.client.events():
         if event.name != "devices":
             continue
-        fresh = Inventory.from_json(event.data.get("inventory", event.data))
+        fresh = seen_here(context, Inventory.from_json(event.data.get("inventory", event.data)))
         if not context.arguments.json:
             output.line("")
         show(fresh)

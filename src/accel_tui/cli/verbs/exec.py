@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from accel_tui.cli.context import Context
+    from accel_tui.model.devices import Inventory
     from accel_tui.model.plans import Plan
 
 EXAMPLE = "accel-tui exec --devices gaudi:0 -- python"
@@ -53,9 +54,10 @@ def _reserve(context: Context) -> tuple[Plan, dict[str, int]]:
     folder = _lock_folder(context)
     told: str | None = None
     while True:
-        plan = apart_from_a_run(make_plan(context, from_command(context), inventory(context, start=True)))
+        devices = inventory(context, start=True)
+        plan = apart_from_a_run(make_plan(context, from_command(context), devices))
         _refuse(context, plan)
-        busy: str | None = plan.waiting_for
+        busy = plan.waiting_for or _open_elsewhere(plan, devices)
         if busy is None:
             paths = sorted(locks.lock_path(folder, key) for key in plan.devices if key != "cpu")
             try:
@@ -68,6 +70,17 @@ def _reserve(context: Context) -> tuple[Plan, dict[str, int]]:
             context.output.note(context.output.glyph("queued"), f" waits for {busy}; Ctrl+C gives up")
             told = busy
         time.sleep(RETRY_SECONDS)
+
+
+def _open_elsewhere(plan: Plan, devices: Inventory) -> str | None:
+    """A card of the plan that a program without a lock has open and that cannot be shared, with who."""
+    from accel_tui.jobs.environment import taken
+    from accel_tui.jobs.plan_checks import holder_words
+
+    for view in devices.devices:
+        if view.device.key in plan.devices and view.reserved_by is None and taken(view) is not None:
+            return f"{view.device.key}, held by {holder_words(view)}"
+    return None
 
 
 def _refuse(context: Context, plan: Plan) -> None:

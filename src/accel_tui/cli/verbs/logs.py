@@ -96,6 +96,8 @@ class _Filter:
         from accel_tui.logs.severity import ErrorFilter
 
         self._rank: int | None = wanted.rank
+        if self._rank is not None and self._rank < 0:
+            raise UsageError(f"--rank {self._rank}: ranks count from 0")
         self._errors = ErrorFilter() if wanted.errors else None
         self._pattern = None
         if wanted.grep is not None:
@@ -152,4 +154,5 @@ def _since(text: str, log: Path) -> int:
         raise UsageError("this log has no record of times, so --since cannot be answered")
     offset = offset_at(read_times(record), moment)
     with FileSource(log) as source:
-        return line_start(source, offset)
+        # A last line without an end was begun before: nothing was written since.
+        return offset if offset >= source.size() else line_start(source, offset)

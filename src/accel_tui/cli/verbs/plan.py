@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accel_tui.cli.choosing import file_arguments, from_file
-from accel_tui.cli.planned import inventory, make_plan, tell_plan
+from accel_tui.cli.planned import examined, inventory, make_plan, tell_plan
 from accel_tui.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,14 +32,16 @@ def run(context: Context) -> int:
     beside = context.arguments.shell
     devices = inventory(context, start=False)
     plan = make_plan(context, chosen, devices, beside=beside)
-    if context.arguments.json:
-        context.output.document(plan.to_json())
-    elif context.arguments.shell:
+    if context.arguments.shell:
         from accel_tui.client.submitter import split_environment
         from accel_tui.jobs.shell import script
 
         base, secrets = split_environment(context.environment, chosen.job.launch.env_from)
         context.output.text(script(plan, base, frozenset(secrets), job=chosen.job))
+        return 0
+    plan = examined(context, chosen, plan, execute=False)
+    if context.arguments.json:
+        context.output.document(plan.to_json())
     else:
         tell_plan(context.output, plan, devices)
     return 0

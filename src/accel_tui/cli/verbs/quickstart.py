@@ -44,11 +44,11 @@ def run(context: Context) -> int:
         done = [_one(context, step, f"{number}/3") for number, step in enumerate([model, *jobs], 1)]
     except _Failed as failed:
         tell_end(context, failed.run)
-        context.output.note(f"  `accel-tui logs {failed.run.id}` shows its log")
+        context.output.note(context.output.hint(f"  `accel-tui logs {failed.run.id}` shows its log"))
         return int(ExitCode.RUN_FAILED)
     except KeyboardInterrupt:
         context.output.note("")
-        context.output.note("left: what was started goes on; `accel-tui runs` lists it")
+        context.output.note(context.output.hint("left: what was started goes on; `accel-tui runs` lists it"))
         return int(ExitCode.INTERRUPTED)
     _summary(context, done[1], done[2])
     return 0
@@ -130,7 +130,8 @@ def _summary(context: Context, generated: Run, trained: Run) -> None:
         how = f"source {place}" if activate.is_file() else f"PATH={place}:$PATH"
         steps.insert(0, (how, "makes accel-tui known to this shell"))
     output.line("What to open next:")
-    for command, what in steps:
+    for plain, what in steps:
+        command = output.hint(plain)
         if len(command) > WIDE:
             output.line(f"  {command}")
         output.line(f"  {command if len(command) <= WIDE else '':<{WIDE}}  ", Styled(what, "muted"))

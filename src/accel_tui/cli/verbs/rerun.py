@@ -39,7 +39,7 @@ def run(context: Context) -> int:
     from accel_tui.jobs.spec import parse_job
 
     wanted = context.arguments
-    if wanted.exact and (wanted.sets or wanted.devices or wanted.resume):
+    if wanted.exact and (wanted.sets or wanted.devices is not None or wanted.resume):
         raise UsageError("--exact changes nothing, so --set, --devices and --resume cannot stand beside it")
     before = context.client.run(wanted.ref)
     spec = _spec(before.folder)
@@ -48,7 +48,7 @@ def run(context: Context) -> int:
         job = apply_sets(job, [f"train.resume_from={json.dumps(_checkpoint(before))}"])
     if wanted.sets:
         job = apply_sets(job, wanted.sets)
-    select = wanted.devices or str(spec["select"])
+    select = str(spec["select"]) if wanted.devices is None else wanted.devices
     parse(select)
     request = submission(
         context, Chosen(job, select), yes=wanted.yes, overrides=tuple(wanted.override),

@@ -94,7 +94,8 @@ def _told_all(context: Context, answers: list[dict[str, Any]]) -> int:
 def _where(context: Context, answer: dict[str, Any]) -> None:
     output, ident = context.output, answer["id"]
     output.note(output.glyph("queued"), f" {answer['state']}: ", Styled(answer["name"], "strong"))
-    output.note(Styled(f"  `accel-tui logs -f {ident}` follows it, `accel-tui stop {ident}` ends it", "muted"))
+    words = f"  `accel-tui logs -f {ident}` follows it, `accel-tui stop {ident}` ends it"
+    output.note(Styled(output.hint(words), "muted"))
 
 
 def _jobs(context: Context) -> list[Chosen]:

@@ -51,7 +51,7 @@ def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
     if run.diagnosis is not None:
         yield "what", run.diagnosis.summary
         if run.diagnosis.next_step:
-            yield "try", run.diagnosis.next_step
+            yield "try", output.hint(run.diagnosis.next_step)
     if run.held:
         yield "held", run.held
     elif run.waiting_for:
@@ -59,8 +59,8 @@ def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
     progress = progress_words(run)
     if progress:
         yield "progress", ", ".join(progress)
-    yield "kind", run.kind + (" (simulated devices)" if run.simulated else "")
-    yield "devices", " ".join(run.devices) or "none"
+    yield "kind", run.kind
+    yield "devices", (" ".join(run.devices) or "none") + (" (simulated: it runs on the CPU)" if run.simulated else "")
     yield "created", figures.clock(run.created)
     if run.started:
         yield "started", figures.clock(run.started)

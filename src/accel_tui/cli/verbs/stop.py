@@ -32,11 +32,14 @@ def run(context: Context) -> int:
         answer = context.client.stop(ref, now=context.arguments.now)
         return Run.from_json(answer), answer.get("note")
 
-    told = "asked to end" if not context.arguments.wait else "asked to end, waiting"
-    stopped = each_run(context, stop, told)
+    def ended(run: Run) -> Run:
+        last = wait_finished(context, run.id)
+        if not context.output.json_wanted:
+            tell_end(context, last)
+        return last
+
     if context.arguments.wait:
-        for run in stopped:
-            ended = wait_finished(context, run.id)
-            if not context.arguments.json:
-                tell_end(context, ended)
+        each_run(context, stop, "asked to end, waiting", ended)
+    else:
+        each_run(context, stop, "asked to end")
     return 0

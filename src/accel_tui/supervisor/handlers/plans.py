@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 async def plan(service: Service, request: Request) -> Response:
     submission = Submission.from_json(await body(request))
-    prepared = await service.submitter.prepare(submission, examine=True)
+    prepared = await service.submitter.prepare(submission, execute=False)
     return reply(prepared.plan.to_json())
 
 
 async def check(service: Service, request: Request) -> Response:
     submission = Submission.from_json(await body(request))
-    prepared = await service.submitter.prepare(submission, examine=True)
+    prepared = await service.submitter.prepare(submission, execute=True)
     return reply({"schema": 1, "checks": [one.to_json() for one in prepared.plan.checks]})

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from accel_tui.model.launching import LaunchShape
 
 
+EXCLUSIVE = False
+
+
 def device_variables() -> tuple[str, ...]:
     """Names that choose devices; what hides accelerators belongs to their vendors."""
     return ("CUDA_VISIBLE_DEVICES",)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _FIRST_GENERATION = ("HL-200", "HL-205")
 
 
+EXCLUSIVE = True
+"""One process has a card open, or none."""
+
+
 def device_variables() -> tuple[str, ...]:
     """Names, or prefixes that end in `*`, that choose cards and never reach a run by inheritance."""
     return (

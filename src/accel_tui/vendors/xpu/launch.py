@@ -21,6 +21,10 @@ _UNLISTED = frozenset(
 _NOWHERE = "9999"
 
 
+EXCLUSIVE = False
+"""Several processes may share a card."""
+
+
 def device_variables() -> tuple[str, ...]:
     """Names, or prefixes that end in `*`, that choose cards and never reach a run by inheritance."""
     return (
