@@ -9,24 +9,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import math
 import os
-import pty
 import re
-import select
 import statistics
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Footer, Static
@@ -40,6 +33,7 @@ from accel_tui.tui.widgets.chart import Chart, Line, Picture
 from accel_tui.tui.widgets.decimate import Axis
 from accel_tui.tui.widgets.grid import Grid
 from accel_tui.tui.widgets.logview import LogView
+from support.bench_terminal import Terminal
 from support.figures import figure
 from support.gallery import COLUMNS, device_rows
 
@@ -138,66 +132,15 @@ class Log(Themed):
 APPS: dict[str, type[App[None]]] = {"minimal": Minimal, "table": Table, "dashboard": Dashboard, "log": Log}
 
 
-class Terminal:
-    """A pseudo terminal of 200x50 with one of the applications in it; all that it writes is read at once."""
-
-    def __init__(self, name: str, **environment: str) -> None:
-        self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
-        variables = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
-        variables.pop("NO_COLOR", None)
-        command = [sys.executable, __file__, "--app", name]
-        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=variables)
-        os.close(slave)
-        self.usage = psutil.Process(self.process.pid)
-        self.bytes = 0
-        self.tail = b""
-        self._ended = False
-        self._news = threading.Condition()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        while not self._ended:
-            if not select.select([self.master], [], [], 0.2)[0]:
-                continue
-            try:
-                data = os.read(self.master, 65536)
-            except OSError:
-                return
-            with self._news:
-                self.bytes += len(data)
-                self.tail = (self.tail + data)[-400_000:]
-                self._news.notify_all()
-
-    def press(self, key: str) -> None:
-        os.write(self.master, key.encode())
-
-    def wait_for(self, text: bytes, seconds: float = 60.0) -> None:
-        with self._news:
-            if not self._news.wait_for(lambda: text in self.tail, seconds):
-                raise TimeoutError(f"{text!r} was not shown in {seconds} s")
-
-    def forget(self) -> None:
-        with self._news:
-            self.tail = b""
-
-    def cpu(self) -> float:
-        times = self.usage.cpu_times()
-        return times.user + times.system
-
-    def close(self) -> None:
-        self._ended = True
-        self.process.terminate()
-        self.process.wait()
-        self._reader.join()
-        os.close(self.master)
+def started(name: str, **environment: str) -> Terminal:
+    """One of the applications in a terminal of its own."""
+    return Terminal([sys.executable, __file__, "--app", name], **environment)
 
 
 def idle() -> None:
     floor: tuple[str, str, str] = ("", "", "")
     for name in ("minimal", "table", "dashboard"):
-        terminal = Terminal(name)
+        terminal = started(name)
         time.sleep(3)
         cpu, count, start = terminal.cpu(), terminal.bytes, time.monotonic()
         time.sleep(SECONDS)
@@ -224,7 +167,7 @@ def open_large(folder: Path) -> None:
     gigabytes = path.stat().st_size / 1e9
     times = []
     for _ in range(3):
-        terminal = Terminal("log", BENCH_LOG=str(path))
+        terminal = started("log", BENCH_LOG=str(path))
         terminal.wait_for(b"keys 0;")
         time.sleep(1)
         terminal.forget()
@@ -246,7 +189,7 @@ def open_large(folder: Path) -> None:
 def follow(folder: Path) -> None:
     path = folder / "growing"
     path.write_bytes(b"")
-    terminal = Terminal("log", BENCH_LOG=str(path))
+    terminal = started("log", BENCH_LOG=str(path))
     terminal.wait_for(b"keys 0;")
     terminal.press("o")
     done = threading.Event()

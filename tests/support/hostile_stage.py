@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from accel_tui.config.settings import load_settings
 from accel_tui.model.devices import Holder, Problem, Reading, ReadingStatus, ReservedBy
 from accel_tui.model.runs import Diagnosis, RunResult, RunState
 from accel_tui.tui.app import AccelApp, Options
+from support import past
 from support.fake_client import FakeSupervisor
 from support.hostile import PAYLOADS
 from support.scene import ZONE, cpu_view, gaudi_views, inventory, run
@@ -53,17 +55,37 @@ def supervisor() -> FakeSupervisor:
     return FakeSupervisor(found, tuple(runs))
 
 
+def hostile_log(folder: Path) -> None:
+    """Every payload as a line of its own, with and without a rank, and in a frame that was overwritten."""
+    lines = [
+        payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else payload
+        for payload, _ in PAYLOADS.values()
+    ]
+    with (folder / "log").open("wb") as file:
+        for number, line in enumerate(lines):
+            file.write(b"[rank%d]: %s\n%s\n%s\rnext frame\n" % (number % 3, line, line, line))
+        file.write(f"{MARKUP}\nValueError: {MARKUP}\n".encode())
+    (folder / "log.times").write_bytes(b"1 10\n" + b"\n".join(lines))
+
+
 def main() -> None:
     folder = Path(tempfile.mkdtemp())
-    settings = load_settings({"config_dir": str(folder)}, {})
+    hostile_log(folder)
+    settings = load_settings({"config_dir": str(folder / "config")}, {})
     faked = supervisor()
+    told = Diagnosis("x", TEXTS[0], TEXTS[1], 1, 2)
+    loud = run("20261130-095900-zzzz", f"{MARKUP}{TEXTS[2]}", created=1, started=1, ended=0, result=RunResult.FAILED,
+               diagnosis=told)  # fmt: skip
+    faked.runs.insert(0, replace(loud, folder=str(folder)))
+    faked.history = past.history(faked.inventory)
+    faked.series = {loud.id: [{**one, "name": f"{MARKUP}{TEXTS[number]}"} for number, one in enumerate(past.curves())]}
     app = AccelApp(faked.client, settings, COLOURS, str(folder), Options(), clock=Clock(), zone=ZONE)
     for text in TEXTS:
         faked.tell("notice", {"message": f"{MARKUP}{text}"})
     app.run()
     if app.failure is not None:
         raise app.failure
-    folder.rmdir()
+    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

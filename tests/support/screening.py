@@ -15,6 +15,7 @@ from accel_tui.tui.app import AccelApp, Options
 from accel_tui.tui.panes import PANES
 from support.fake_client import FakeSupervisor
 from support.scene import NOW, ZONE
+from support.supervising import Site
 
 SIZES = ((200, 50), (120, 40), (80, 24))
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "USER": "me"}
@@ -83,4 +84,16 @@ async def staged(
         if supervisor.silent is None:
             await stage.until(lambda: app.desk.board.inventory is not None, "the first word of the supervisor")
         await stage.settle()
+        yield stage
+
+
+@contextlib.asynccontextmanager
+async def over(place: Site, options: Options = Options(), size: tuple[int, int] = (120, 40)) -> AsyncIterator[Stage]:  # noqa: B008 - immutable
+    """The screen over a real supervisor, once it shows the devices."""
+    environment = {**place.environment, **COLOURS}
+    settings = load_settings({"state_dir": str(place.base)}, environment)
+    app = AccelApp(place.new_client, settings, environment, str(place.base), options)
+    async with app.run_test(size=size) as pilot:
+        stage = Stage(app, pilot)
+        await stage.until(lambda: app.desk.board.inventory is not None, "the first word of the supervisor")
         yield stage

@@ -13,6 +13,9 @@ from support.live_terminal import live_terminal
 from support.world import SOURCE
 
 KEYS = (
+    *("5", "m", "\x1b[H", "\x1b[6~", "\x1b[6~", "\x1b[6~", "\x1b[C", "}", "\r", "\x1b", "]", "]", "[", "[", "y"),
+    *("/", "a", "\r", "n", "N", "\x06", "\x06", "\x1b", "x", "m"),
+    *("4", "v", "v", "\x1b[D", "\x1b[D", "m", "]", "m", "\x1b", "6", "v", "v", "x", "\x1b[D", "m", "m", "\x1b"),
     *("1", "\r", "\x1b", "i", "\x1b", "h", "\x1b", "\x1b[B", "\r", "\x1b", "i", "\x1b", "m", "m"),
     *("3", "\x1b[B", "s", "\x1b", "m", "\x1b[B", "\x1b[B", "\x1b[B", "\x7f", "\x1b[3~", "\x1b", "m"),
     *(":", "x", "\x1b", "?", "\x1b", "!", "\x1b", "T"),

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from accel_tui.model.runs import Run, RunResult, RunState
-from accel_tui.tui.app import AccelApp, Options
+from accel_tui.tui.app import Options
 from accel_tui.tui.board import LinkState
 from accel_tui.tui.panes.runs import RunsPane
 from accel_tui.tui.screens.confirm import Confirm
 from accel_tui.tui.screens.stop import StopDialog
 from accel_tui.tui.widgets.grid import Grid
-from support.screening import COLOURS, Stage
+from support.screening import Stage, over
 from support.screens import text_grid
 from support.supervising import Site, site
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
-
-
-@contextlib.asynccontextmanager
-async def opened(place: Site, options: Options = Options(), size: tuple[int, int] = (120, 40)) -> AsyncIterator[Stage]:  # noqa: B008
-    """The screen over a real supervisor, once it shows the devices."""
-    environment = {**place.environment, **COLOURS}
-    from accel_tui.config.settings import load_settings
-
-    settings = load_settings({"state_dir": str(place.base)}, environment)
-    app = AccelApp(place.new_client, settings, environment, str(place.base), options)
-    async with app.run_test(size=size) as pilot:
-        stage = Stage(app, pilot)
-        await stage.until(lambda: app.desk.board.inventory is not None, "the first word of the supervisor")
-        yield stage
 
 
 @pytest.fixture
@@ -56,7 +41,7 @@ async def reached(stage: Stage, identifier: str, state: RunState) -> None:
 
 
 async def test_the_cpu_is_picked_and_given_back(place: Site) -> None:
-    async with opened(place) as stage:
+    async with over(place) as stage:
         await stage.press("1", "end", "space")
         assert stage.app.desk.board.picks == ("cpu",)
         assert "picked   cpu" in text_grid(stage.app)
@@ -66,7 +51,7 @@ async def test_the_cpu_is_picked_and_given_back(place: Site) -> None:
 
 async def test_a_group_is_proposed_and_judged(tmp_path: Path) -> None:
     with site(tmp_path / "state", "server8") as place:
-        async with opened(place, Options(demo="server8")) as stage:
+        async with over(place, Options(demo="server8")) as stage:
             await stage.press("1", "g")
             assert len(stage.app.desk.board.picks) == 2
             assert "picked   gaudi:0,1   a supported group of 2" in text_grid(stage.app)
@@ -84,7 +69,7 @@ async def test_a_group_is_proposed_and_judged(tmp_path: Path) -> None:
 async def test_a_run_is_stopped_after_a_question(place: Site) -> None:
     identifier = place.submit(SLEEP, name="sleeper")
     place.reach(identifier, RunState.RUNNING)
-    async with opened(place) as stage:
+    async with over(place) as stage:
         await reached(stage, identifier, RunState.RUNNING)
         await stage.press("s")
         assert isinstance(stage.app.screen, StopDialog)
@@ -102,7 +87,7 @@ async def test_a_stubborn_run_is_forced(place: Site) -> None:
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready'); time.sleep(600)"
     identifier = place.submit([sys.executable, "-u", "-c", stubborn], name="stubborn")
     place.when(identifier, lambda run: b"ready" in place.client.log(identifier))
-    async with opened(place) as stage:
+    async with over(place) as stage:
         await reached(stage, identifier, RunState.RUNNING)
         await stage.press("s", "s")
         await reached(stage, identifier, RunState.STOPPING)
@@ -116,7 +101,7 @@ async def test_a_stubborn_run_is_forced(place: Site) -> None:
 async def test_a_finished_run_is_run_again_copied_and_removed(place: Site) -> None:
     identifier = place.submit(["true"], name="quick")
     place.finished(identifier)
-    async with opened(place) as stage:
+    async with over(place) as stage:
         await reached(stage, identifier, RunState.FINISHED)
         await stage.press("3", "y", "r")
         await stage.until(lambda: len(stage.app.desk.board.runs) == 2, "the second run")
@@ -136,7 +121,7 @@ async def test_a_finished_run_is_run_again_copied_and_removed(place: Site) -> No
 async def test_editing_hands_the_job_to_the_draft(place: Site) -> None:
     identifier = place.submit(["true"], name="quick")
     place.finished(identifier)
-    async with opened(place) as stage:
+    async with over(place) as stage:
         await reached(stage, identifier, RunState.FINISHED)
         await stage.press("3", "e")
         await stage.until(lambda: stage.app.desk.board.draft is not None, "the draft")
@@ -150,7 +135,7 @@ async def test_editing_hands_the_job_to_the_draft(place: Site) -> None:
 async def test_runs_are_filtered(place: Site) -> None:
     for name in ("alpha", "beta"):
         place.finished(place.submit(["true"], name=name))
-    async with opened(place) as stage:
+    async with over(place) as stage:
         await stage.until(lambda: len(stage.app.desk.board.runs) == 2, "both runs")
         await stage.press("3", "slash", *"alp", "enter")
         grid = stage.app.screen.query_one(RunsPane).query_one(Grid)
@@ -164,7 +149,7 @@ async def test_runs_are_filtered(place: Site) -> None:
 async def test_a_supervisor_that_is_killed_comes_back_by_itself(place: Site) -> None:
     identifier = place.submit(SLEEP, name="sleeper")
     place.reach(identifier, RunState.RUNNING)
-    async with opened(place) as stage:
+    async with over(place) as stage:
         await reached(stage, identifier, RunState.RUNNING)
         before = place.kill()
         await stage.until(lambda: stage.app.desk.board.link.greeting.get("pid") not in (None, before), "a new one")
@@ -177,7 +162,7 @@ async def test_a_supervisor_that_is_killed_comes_back_by_itself(place: Site) -> 
 async def test_read_only_says_why_not(place: Site) -> None:
     identifier = place.submit(SLEEP, name="sleeper")
     place.reach(identifier, RunState.RUNNING)
-    async with opened(place, Options(read_only=True)) as stage:
+    async with over(place, Options(read_only=True)) as stage:
         await reached(stage, identifier, RunState.RUNNING)
         await stage.press("s")
         assert not isinstance(stage.app.screen, StopDialog)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from accel_tui.logs.source import ByteSource
 
-CHUNK = 512 * 1024
-"""Bytes that are read at a time; between two of them others get their turn."""
+CHUNK = 256 * 1024
+"""Bytes that are read at a time: they stay in the cache of the core. Between two of them others may get their turn."""
 
 _BEYOND_LINE = re.compile(r"\(\?|\\[AZz]|[*+?}]\+")
 """What may fit a line and not the same line among others: each line is then tried by itself, which is slower."""
@@ -76,6 +76,12 @@ class Needle:
             raise UsageError(f"not a regular expression: {fault}", remedy="search for the plain text instead") from None
         self._by_line = bool(regex and _BEYOND_LINE.search(text))
         self._anchored = bool(regex and re.search(r"[\^$]", text))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Needle) and (self.text, self.regex) == (other.text, other.regex)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.regex))
 
     def hits(self, block: bytes) -> Iterator[tuple[int, int]]:
         """As `Finder` says."""

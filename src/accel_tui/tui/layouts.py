@@ -74,7 +74,9 @@ def places(mode: Mode, size: Size, present: Collection[str], wish: Wish) -> dict
         return _tabs(size, present, wish)
     if wish.maximised:
         return {wish.shown: Place(Region(0, 0, size.width, size.height))}
-    regions = _start(size, wish) if wish.start else _wide(size, wish) if mode is Mode.WIDE else _middle(size, wish)
+    usual = _wide(size, wish) if mode is Mode.WIDE else _middle(size, wish)
+    start = _start(size, wish)
+    regions = start if wish.start and wish.shown in start else usual  # who asks for another pane gets to see it
     return {name: Place(region) for name, region in _without_holes(regions, present).items()}
 
 

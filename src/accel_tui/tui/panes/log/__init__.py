@@ -61,6 +61,8 @@ class LogPane(Pane):
         self._times: Times | None = None
         self._ranks: frozenset[int] = frozenset()
         self._rank: int | None = None
+        self._finder: Finder | None = None
+        """Finds the lines of the chosen rank."""
         self._only_hits = False
         self._columns = Columns()
         self._hidden_cards: set[str] = set()
@@ -121,7 +123,7 @@ class LogPane(Pane):
         folder = None if run is None else Path(run.folder)
         self._source = None if folder is None else FileSource(folder / "log")
         self._times = None if folder is None else Times(folder / "log.times")
-        self._rank, self._only_hits, self._cut = None, False, (0, 0.0)
+        self._rank, self._finder, self._only_hits, self._cut = None, None, False, (0, 0.0)
         self._ranks = frozenset() if self._source is None else _ranks_at_ends(self._source)
         if self.find.is_open:
             self.find.close()
@@ -298,12 +300,12 @@ class LogPane(Pane):
         self._choose_rank(choices[(place + steps) % len(choices)])
 
     def _choose_rank(self, rank: int | None) -> None:
-        self._rank = rank
+        self._rank, self._finder = rank, None if rank is None else OfRank(rank)
         self._narrow()
         self._search.set(self._search.needle, self._of_rank())
 
     def _of_rank(self) -> Finder | None:
-        return None if self._rank is None else OfRank(self._rank)
+        return self._finder
 
     def _narrow(self) -> None:
         """Show the lines of the chosen rank, the hits, or both."""

@@ -24,6 +24,8 @@ from accel_tui.tui.widgets.pieces import Cell, Ends, Piece
 _TYPING_SECONDS = 0.15
 """A pause in typing this long starts the counting."""
 _TELL_SECONDS = 0.2
+TURN_SECONDS = 0.006
+"""Searching goes on for so long before others get their turn: a key takes several turns, so one must be short."""
 
 
 class FindLine(Horizontal):
@@ -124,6 +126,9 @@ class Search:
 
     def set(self, needle: Needle | None, within: Finder | None) -> None:
         """Look for something else, or in other lines: those that `within` finds."""
+        if needle is not None and needle == self.needle and within is self._within and self._matches is not None:
+            self._tell(self._matches)
+            return
         self.needle, self._within = needle, within
         source = self._view.source
         self._view.highlight(None if needle is None else needle.pattern)
@@ -148,11 +153,14 @@ class Search:
     async def _count(self, matches: Matches) -> None:
         if not matches.position:
             await asyncio.sleep(_TYPING_SECONDS)
-        told = time.monotonic()
+        told = turn = time.monotonic()
         while not matches.step():
-            await asyncio.sleep(0)
-            if time.monotonic() - told > _TELL_SECONDS:
-                told = time.monotonic()
+            now = time.monotonic()
+            if now - turn > TURN_SECONDS:
+                await asyncio.sleep(0)
+                turn = time.monotonic()
+            if now - told > _TELL_SECONDS:
+                told = now
                 self._tell(matches)
         self._counting = False
         self._tell(matches)
@@ -202,10 +210,13 @@ async def seek(view: LogView, finder: Finder, *, ahead: bool, here: bool = False
     else:
         before = last if here or current is None else line_start(source, current)
         passes = [backward(source, finder, before), _behind(source, finder, before, end)]
+    turn = time.monotonic()
     for number, hits in enumerate(passes[: 2 if around else 1]):
         for hit in hits:
             if hit is None:
-                await asyncio.sleep(0)
+                if time.monotonic() - turn > TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    turn = time.monotonic()
                 continue
             view.go_to(hit.start)
             return None if number else True
