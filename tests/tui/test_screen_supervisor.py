@@ -174,7 +174,7 @@ async def test_read_only_says_why_not(place: Site) -> None:
 @pytest.mark.timeout(400)
 async def test_try_makes_uses_and_trains_a_tiny_model(tmp_path: Path, torch_python: str) -> None:
     with site(tmp_path / "state", ACCEL_TUI_PYTHON=torch_python) as place:
-        async with opened(place) as stage:
+        async with over(place) as stage:
             assert "Four ways to begin" in text_grid(stage.app)
             await stage.pilot.press("t")
             await stage.until(lambda: len(finished(stage)) == 3, "three runs", seconds=300, settle=False)
