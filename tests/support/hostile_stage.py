@@ -11,6 +11,7 @@ from accel_tui.config.settings import load_settings
 from accel_tui.model.devices import Holder, Problem, Reading, ReadingStatus, ReservedBy
 from accel_tui.model.runs import Diagnosis, RunResult, RunState
 from accel_tui.tui.app import AccelApp, Options
+from accel_tui.tui.board import Draft
 from support import past
 from support.fake_client import FakeSupervisor
 from support.hostile import PAYLOADS
@@ -68,6 +69,18 @@ def hostile_log(folder: Path) -> None:
     (folder / "log.times").write_bytes(b"1 10\n" + b"\n".join(lines))
 
 
+def draft() -> Draft:
+    """A job whose every text is hostile."""
+    text = f"{MARKUP}{''.join(TEXTS[:3])}"
+    job = {
+        "name": "hostile", "kind": "generate",
+        "launch": {"cwd": f"/{text}", "python": f"/{text}", "env": {"A": text, text: "b"}, "after": [text]},
+        "model": {"path": f"/{text}", "dtype": text, "attn_implementation": TEXTS[5]},
+        "generate": {"prompts": TEXTS, "arguments": {text: text, "stop_strings": TEXTS[:4]}},
+    }  # fmt: skip
+    return Draft(job, "cpu", f"/{text}.toml", f"/{text}", saved={})
+
+
 def main() -> None:
     folder = Path(tempfile.mkdtemp())
     hostile_log(folder)
@@ -82,6 +95,7 @@ def main() -> None:
     app = AccelApp(faked.client, settings, COLOURS, str(folder), Options(), clock=Clock(), zone=ZONE)
     for text in TEXTS:
         faked.tell("notice", {"message": f"{MARKUP}{text}"})
+    app.desk.draft(draft())
     app.run()
     if app.failure is not None:
         raise app.failure

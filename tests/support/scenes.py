@@ -10,6 +10,7 @@ from pathlib import Path
 
 from accel_tui.model.runs import RunState
 from accel_tui.tui.app import AccelApp, Options
+from accel_tui.tui.board import Draft
 from support import past, written
 from support.fake_client import FakeSupervisor
 from support.scene import cpu_view, inventory, runs, server, xpu_server
@@ -25,6 +26,7 @@ class Scene:
     keys: tuple[str, ...] = ()
     sizes: tuple[tuple[int, int], ...] = SIZES
     options: Options = field(default_factory=Options)
+    draft: Draft | None = None
     silent_seconds: float = 0.0
     """The supervisor stopped answering so long ago."""
 
@@ -52,6 +54,16 @@ def many() -> FakeSupervisor:
     return FakeSupervisor(inventory(*views, cpu_view()))
 
 
+TRAIN = {
+    "name": "qwen3-sft",
+    "kind": "train",
+    "launch": {"launcher": "torchrun", "python": "/envs/hpu/bin/python", "env": {"OMP_PROC_BIND": "true"}},
+    "model": {"path": "Qwen/Qwen3-8B", "dtype": "bfloat16"},
+    "data": {"path": "/lab/data/support-chat.jsonl", "block_size": 4096},
+    "train": {"arguments": {"learning_rate": 2e-4, "max_steps": 1500, "bf16": True}},
+}
+JOB = Draft(TRAIN, "gaudi:7", "/lab/session.toml", "/lab", saved=TRAIN)
+
 SCENES = (
     Scene("busy", busy),
     Scene("picking", busy, ("1", "g", "m"), ((160, 22), (120, 40))),
@@ -68,6 +80,10 @@ SCENES = (
     Scene("help", busy, ("question_mark",), ((120, 40),)),
     Scene("details", busy, ("1", "enter"), ((120, 40),)),
     Scene("explain", busy, ("1", "i"), ((120, 40),)),
+    Scene("job", busy, ("2",), draft=JOB),
+    Scene("job-form", busy, ("2", "e", *("down",) * 6, "enter", *"1.5"), ((160, 40), (120, 40), (80, 24)), draft=JOB),
+    Scene("job-preview", busy, ("2", "p"), ((120, 40), (80, 24)), draft=JOB),
+    Scene("sessions", busy, ("o",), ((120, 40), (80, 24))),
     Scene("many", many, (), ((200, 50),)),
     Scene("simulated", busy, options=Options(demo="server8"), sizes=((120, 40),)),
     Scene("ascii", busy, options=Options(ascii_only=True), sizes=((80, 24),)),
@@ -85,6 +101,9 @@ async def played(scene: Scene, size: tuple[int, int], theme: str) -> AsyncIterat
         async with staged(supervisor, Path(folder), size, options) as stage:
             if scene.silent_seconds:
                 await fall_silent(supervisor, stage, scene.silent_seconds)
+            if scene.draft is not None:
+                stage.app.desk.draft(scene.draft)
+                await stage.settle()
             await stage.press(*scene.keys)
             yield stage.app
 

@@ -58,7 +58,7 @@ class Stage:
                     await self.settle()
                 return
             await self.pilot.pause(0.02 if seconds < 60 else 0.25)
-        raise AssertionError(f"{what} did not come true")
+        raise AssertionError(f"{what} did not come true; the focus is on {self.app.focused}")
 
 
 @contextlib.asynccontextmanager

@@ -13,6 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from textual.app import App
+from textual.widget import Widget
 
 CELL_WIDTH, CELL_HEIGHT = 10, 22
 FONT = "JetBrains Mono, DejaVu Sans Mono, Menlo, Consolas, monospace"
@@ -32,12 +33,18 @@ def text_grid(app: App[Any]) -> str:
     return "\n".join("".join(segment.text for segment in row).rstrip() for row in rows(app)) + "\n"
 
 
-def assert_grid(app: App[Any], name: str, *, varying: str = "") -> None:
-    """The screen is the one stored in `tests/data/tui/NAME.txt`; a missing file is written and fails once.
+def assert_grid(app: App[Any], name: str, *, varying: str = "", of: Widget | None = None) -> None:
+    """The screen, or with `of` that widget's part of it, is the one stored in `tests/data/tui/NAME.txt`.
+
+    A missing file is written and fails once.
 
     What the expression `varying` matches may be anything of that length.
     """
     path, seen = DATA / f"{name}.txt", text_grid(app)
+    if of is not None:
+        x, y, width, height = of.region
+        lines = seen.split("\n")[y : y + height]
+        seen = "\n".join(line[x : x + width].rstrip() for line in lines) + "\n"
     if varying:
         seen = re.sub(varying, lambda match: "#" * len(match[0]), seen)
     if not path.exists():

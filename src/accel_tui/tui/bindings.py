@@ -71,6 +71,7 @@ _TABLE = (
     Key("job.edit", "e", "edit", "edit the job, or a run's job", _RUNS),
     Key("job.preview", "p", "preview", "the whole preview", _RUNS),
     Key("job.changes", "d", "changes", "only changed fields", _RUNS),
+    Key("field.reset", "backspace,delete", "default", "the default, or a row out", _RUNS, palette=False),
     Key("run.stop", "s", "stop", "stop the run, shows the timers", _RUNS, supervisor=True),
     Key("run.rerun", "r", "rerun", "run the same job again", _RUNS, supervisor=True),
     Key("run.compare", "c", "compare", "compare marked runs", _RUNS),

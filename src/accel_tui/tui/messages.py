@@ -13,6 +13,15 @@ class GoTo(Message):
         self.number = number
 
 
+class Whole(Message):
+    """Give this pane the whole screen, or the place that it had before."""
+
+    def __init__(self, number: int, *, on: bool) -> None:
+        super().__init__()
+        self.number = number
+        self.on = on
+
+
 class Told(Message):
     """A pane says something new in its border: a tab line without borders repeats it."""
 

@@ -154,12 +154,20 @@ def _library(library: str, path: Path) -> typing.Iterator[Field]:
             shape=_library_shape(entry),
             default=arguments.default(library, name),
             help=entry["help"].rstrip(".") + "." if entry["help"] else f"{name} of {library}.",
-            choices=tuple(entry.get("choices", ())) if entry["types"] == ["str"] else (),
+            choices=_library_choices(library, name, entry),
             common=name in common,
             empty=True,
             library=library,
             decided=arguments.decided(library, name),
         )
+
+
+def _library_choices(library: str, name: str, entry: typing.Mapping[str, Any]) -> tuple[str, ...]:
+    """The default first; the table has them in the order of the alphabet."""
+    if entry["types"] != ["str"]:
+        return ()
+    usual = arguments.default(library, name)
+    return tuple(sorted(entry.get("choices", ()), key=lambda choice: bool(choice != usual)))
 
 
 def _library_shape(entry: typing.Mapping[str, Any]) -> Shape:

@@ -43,9 +43,9 @@ def why_not_choice(form: Form, field: Field, choice: str, setting: Setting) -> s
     if field.path[-1] == "bf16" and choice == "on":
         return "fp16 is on" if form.value((*field.path[:-1], "fp16")) is True else None
     if field.name == "launch.launcher" and choice in ("none", "python") and (form.value(_PROCESSES) or 1) > 1:
-        return f"{choice} starts one process, not {form.value(_PROCESSES)}"
+        return f"starts one process, not {form.value(_PROCESSES)}"
     if field.name == "launch.launcher" and choice == "none" and form.declared.worker:
-        return "none starts a program; this kind is a Python module"
+        return "for programs alone"
     return None
 
 
@@ -91,7 +91,7 @@ _REASONS: Mapping[str, Callable[[Form, Setting], str | None]] = {
 
 _SAMPLING = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h")
 _NEEDS: Mapping[str, tuple[str, tuple[Any, ...], str]] = {
-    **dict.fromkeys(_SAMPLING, ("do_sample", (False,), "do_sample is off: the likeliest token is taken")),
+    **dict.fromkeys(_SAMPLING, ("do_sample", (False,), "do_sample is off")),
     "eval_steps": ("eval_strategy", (None, "no", "epoch"), "needs evaluation every number of steps"),
     "eval_delay": ("eval_strategy", (None, "no"), "there is no evaluation"),
     "save_steps": ("save_strategy", ("no", "epoch", "best"), "needs saving every number of steps"),

@@ -42,9 +42,11 @@ class Entry:
 
 
 _RUNS = ("run.stop", "run.rerun")
+_JOB = ("job.launch", "job.queue", "job.edit", "session.open", "session.save")
 
 PANES: tuple[Entry, ...] = (
     Entry(1, "Devices", "accel_tui.tui.panes.devices:DevicesPane", ("device.group",)),
+    Entry(2, "Job", "accel_tui.tui.panes.job:JobPane", _JOB),
     Entry(3, "Runs", "accel_tui.tui.panes.runs:RunsPane", _RUNS),
     Entry(4, "Utilization", "accel_tui.tui.panes.utilization:UtilizationPane"),
     Entry(5, "Log", "accel_tui.tui.panes.log:LogPane"),
@@ -101,6 +103,11 @@ class Pane(Frame, Doer):
         return 12
 
     # What a pane is given
+
+    @property
+    def foot(self) -> tuple[str, ...]:
+        """The verbs for the foot line now."""
+        return self.FOOT
 
     @property
     def strip(self) -> bool:

@@ -23,7 +23,7 @@ from accel_tui.tui.exact import ExactScreen
 from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.head import head, notice_lines, too_small, trouble
 from accel_tui.tui.layouts import Mode, Place, Places, Wish, mode_of, places
-from accel_tui.tui.messages import DoAsked, GoTo, Told
+from accel_tui.tui.messages import DoAsked, GoTo, Told, Whole
 from accel_tui.tui.palette import PaletteTheme
 from accel_tui.tui.panes import PANES, Pane
 from accel_tui.tui.panes import Entry as PaneEntry
@@ -49,8 +49,8 @@ NOTE_SECONDS = 6.0
 """How long a notice that is neither warning nor error stays in the foot line."""
 
 
-_OF_LISTS = frozenset({"item.open", "item.pick", "item.range", "item.clear", "pane.sort"})
-"""Verbs that the tables in panes do themselves."""
+_OF_LISTS = frozenset({"item.open", "item.pick", "item.range", "item.clear", "pane.sort", "field.reset"})
+"""Verbs that tables and forms in panes do themselves."""
 
 
 class Panes(Container, can_focus=False):
@@ -80,6 +80,7 @@ class MainScreen(ExactScreen, Doer):
         self._wish = Wish(shown="devices")
         self._places: dict[str, Place] = {}
         self._layout_of: object = None
+        self._before_whole: bool | None = None
 
     def compose(self) -> ComposeResult:
         yield Lines([()], id="head")
@@ -146,13 +147,13 @@ class MainScreen(ExactScreen, Doer):
     def _show_foot(self, board: Board) -> None:
         pane = self._panes[self._wish.shown]
         narrow = self.mode is Mode.TABS
-        general = tuple(verb for verb in FOOT if verb not in pane.FOOT)
+        general = tuple(verb for verb in FOOT if verb not in pane.foot)
         if narrow:
             general = ("pane.next", *(verb for verb in general if verb != "pane.maximise"))
         newest = self._newest(board)
         line = self.query_one("#foot", PartLine)
         room = self.app.size.width - 1 - min(cell_width(newest) + 2, self.app.size.width // 2 - 1 if newest else 0)
-        possible = [verb for verb in pane.FOOT if verb in self.own_verbs or self.taker(verb) is not None]
+        possible = [verb for verb in pane.foot if verb in self.own_verbs or self.taker(verb) is not None]
         own, last = ([self._foot_part(verb, pane) for verb in verbs] for verbs in (possible, general))
         parts = line.fitting(own, last, room)
         line.show(parts, newest, "app.notices")
@@ -185,6 +186,7 @@ class MainScreen(ExactScreen, Doer):
 
     def on_told(self, _: Told) -> None:
         self._show_tabs()
+        self._show_foot(self.board)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         pane = next((node for node in event.widget.ancestors_with_self if isinstance(node, Pane)), None)
@@ -233,7 +235,11 @@ class MainScreen(ExactScreen, Doer):
         moved = shown != self._wish.shown
         self._wish = replace(self._wish, start=wanted, shown=shown)
         if moved:
-            self.call_after_refresh(self._panes[shown].take_focus)
+            self.call_after_refresh(self._panes[shown].take_focus if wanted else self._refocus)
+
+    def _refocus(self) -> None:
+        """Into whatever is shown by now: somebody may have gone on to another pane meanwhile."""
+        self._panes[self._wish.shown].take_focus()
 
     def _regions(self, size: Size) -> Mapping[Widget, Region]:
         found = places(self.mode, size, self._panes, self._wish)
@@ -280,6 +286,16 @@ class MainScreen(ExactScreen, Doer):
 
     def on_go_to(self, message: GoTo) -> None:
         self.go_to(message.number)
+
+    def on_whole(self, message: Whole) -> None:
+        """A pane takes the whole screen; afterwards it is as the person had it."""
+        if message.on and self._before_whole is None:
+            self._before_whole = self._wish.maximised
+            self._change_wish(maximised=True)
+            self.go_to(message.number)
+        elif not message.on and self._before_whole is not None:
+            before, self._before_whole = self._before_whole, None
+            self._change_wish(maximised=before)
 
     def go_to(self, number: int) -> None:
         """Show a pane and put the focus into it."""
@@ -374,7 +390,7 @@ class MainScreen(ExactScreen, Doer):
         from accel_tui.tui.screens.sheet import Sheet
 
         pane = self._panes[self._wish.shown]
-        own = [verb for verb in dict.fromkeys((*pane.FOOT, *pane.KEYS)) if verb not in FOOT and self.can_do(verb)]
+        own = [verb for verb in dict.fromkeys((*pane.foot, *pane.KEYS)) if verb not in FOOT and self.can_do(verb)]
         known = [verb for verb in KEYS if self.can_do(verb)]
         width = min(98, self.app.size.width - 8)
         lines = help_lines(self.services, (pane.label, own), known, self.glyphs, width)

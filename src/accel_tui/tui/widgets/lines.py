@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from accel_tui.tui.widgets.painted import Painted
 from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, Rule, cell_width, changed_span, spread
+
+Line: TypeAlias = "Cell | Ends | Rule"
+"""What a line is made of."""
 
 
 class Lines(Painted):
@@ -20,7 +24,7 @@ class Lines(Painted):
 
     def __init__(
         self,
-        lines: Iterable[Cell | Ends | Rule] = (),
+        lines: Iterable[Line] = (),
         *,
         surface: str = "bg",
         id: str | None = None,
@@ -35,7 +39,7 @@ class Lines(Painted):
         """How many lines it shows."""
         return len(self._lines)
 
-    def show(self, lines: Iterable[Cell | Ends | Rule]) -> None:
+    def show(self, lines: Iterable[Line]) -> None:
         """Replace the lines."""
         old, self._lines = self._lines, tuple(lines)
         if len(old) != len(self._lines):
