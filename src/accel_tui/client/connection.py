@@ -15,6 +15,7 @@ from accel_tui.config.state import demo_folder
 from accel_tui.model.devices import Inventory
 from accel_tui.model.errors import SupervisorError, UsageError, error_from_json
 from accel_tui.protocol import messages, paths, version
+from accel_tui.store.identifiers import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -28,6 +29,10 @@ _ABSENT = (ConnectionRefusedError, FileNotFoundError)
 """Nobody listens."""
 _GONE = (ConnectionError, FileNotFoundError, http.client.BadStatusLine, http.client.IncompleteRead)
 """The supervisor ended, before or while it was asked."""
+
+
+class UnansweredError(SupervisorError):
+    """A supervisor that was asked to change something went away: whether it did is not known."""
 
 
 class Client:
@@ -117,7 +122,10 @@ class Client:
         except _GONE as error:
             # What changes something is sent again only when nobody can have read it.
             if method != "GET" and not isinstance(error, _ABSENT):
-                raise self._silent("the supervisor went away before it answered") from None
+                raise UnansweredError(
+                    f"the supervisor went away before it answered {method} {path}",
+                    remedy="look with `accel-tui runs` whether it was done, before you ask again",
+                ) from None
         self.connect()
         try:
             return self._send(method, path, payload, headers or {})
@@ -232,9 +240,15 @@ class Client:
     def submit(self, submission: messages.Submission) -> dict[str, Any]:
         """Queue a run; `{"schema", "id", "name", "state"}` once its folder is on disk.
 
+        Where the supervisor goes away before it answered, the next one is asked again: it knows whether it has the run.
+
         Raises CheckRefusedError, DeviceAbsentError, FileError, UsageError as the supervisor judges.
         """
-        return self.request("POST", paths.RUNS, submission.to_json())
+        body = {**submission.to_json(), "id": submission.id or new_id()}
+        try:
+            return self.request("POST", paths.RUNS, body)
+        except UnansweredError:
+            return self.request("POST", paths.RUNS, body)
 
     def runs(
         self, *, everything: bool = False, state: str | None = None, name: str | None = None, limit: int | None = None

@@ -45,7 +45,7 @@ def ended(main: Main, watch: Watch, kills: Kills) -> dict[str, Any]:
         "cause": cause,
         "stopped": watch.stop.cause is not None,
         "started": time_text(main.started_at),
-        "ended": time_text(time.time()),
+        "ended": time_text(max(time.time(), main.started_at)),  # the clock may have been put back
         "cpu_seconds": round(watch.cpu_seconds, 3),
         "max_rss_bytes": watch.max_rss_bytes,
         "message": message,

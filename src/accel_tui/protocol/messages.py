@@ -41,6 +41,8 @@ class Submission:
     exact: str | None = None
     """The id of a run whose recorded environment is taken in place of `base`."""
     client: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+    """The id that the run is to have: asking again with it, after a link that broke, gives the same run."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -56,6 +58,7 @@ class Submission:
             "retry_of": self.retry_of,
             "exact": self.exact,
             "client": dict(self.client),
+            "id": self.id,
         }
 
     @classmethod
@@ -75,6 +78,7 @@ class Submission:
             retry_of=read.text_or_none("retry_of"),
             exact=read.text_or_none("exact"),
             client=read.texts("client", optional=True),
+            id=read.text_or_none("id"),
         )
         if not submission.cwd.startswith("/") or "\0" in submission.cwd:
             raise UsageError("`cwd` is no absolute path")

@@ -45,12 +45,12 @@ class RunFolders:
 
     # Finding
 
-    def new_id(self) -> str:
-        """An id that no run of this folder has."""
-        while True:
+    def new_id(self, wished: str | None = None) -> str:
+        """An id that no run of this folder has; the one that is wished for where it is such a one."""
+        identifier = wished if wished is not None and is_id(wished) else new_id()
+        while os.path.lexists(self.path(identifier)):
             identifier = new_id()
-            if not os.path.lexists(self.path(identifier)):
-                return identifier
+        return identifier
 
     def path(self, identifier: str) -> Path:
         """The folder of a run, whether it exists or not.

@@ -16,8 +16,10 @@ from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
 from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, StateFolderError
 from accel_tui.model.plans import CheckLevel
+from accel_tui.model.runs import RunState
 from accel_tui.model.secrets import is_secret
 from accel_tui.model.times import time_text
+from accel_tui.store.identifiers import is_id
 from accel_tui.store.reading import queued_run
 from accel_tui.supervisor import wants
 from accel_tui.supervisor.book import Entry
@@ -88,6 +90,9 @@ class Submitter:
             RunNotFoundError: `after`, `retry_of` or `exact` names no run.
         """
         service = self._service
+        earlier = await self._made_before(submission, by)
+        if earlier is not None:
+            return earlier
         if submission.retry_of is not None:
             await service.book.ready(submission.retry_of)
         original = None if submission.retry_of is None else service.book.run(submission.retry_of)
@@ -104,6 +109,24 @@ class Submitter:
         entry = await self.file(spec, prepared)
         service.audit.write("submit", entry.id, by, name=entry.run.name)
         return entry.run
+
+    async def _made_before(self, submission: Submission, by: Peer) -> Run | None:
+        """The run of a submission that is sent again, as nobody answered; secrets that died meanwhile come with it."""
+        service = self._service
+        if submission.id is None or not is_id(submission.id):
+            return None
+        await service.book.ready(submission.id)
+        run = service.book.known(submission.id)
+        if run is None:
+            return None
+        spec = await asyncio.to_thread(service.folders.spec, run.id)
+        if (spec["select"], spec["kind"]) != (submission.select, submission.job.get("kind")):
+            return None  # the same letters by chance
+        entry = service.book.live.get(run.id)
+        if entry is not None and entry.state is RunState.QUEUED and entry.lacks() is not None:
+            _, entry.secret_arguments = planning.mask_arguments(parse_job(submission.job))
+            await service.changes.release(run.id, self._environment(submission)[1], by=by)
+        return run
 
     async def file(self, spec: dict[str, Any], prepared: Prepared, held: str | None = None) -> Entry:
         """Make the folder and take the run into the book and the queue."""
@@ -143,7 +166,7 @@ class Submitter:
     def _prepare(self, submission: Submission, inventory: Inventory, execute: bool) -> Prepared:
         base, secrets = self._environment(submission)
         job, arguments = planning.mask_arguments(parse_job(submission.job))
-        identifier = self._service.folders.new_id()
+        identifier = self._service.folders.new_id(submission.id)
         where = Where(submission.select, inventory, base, submission.cwd, frozenset(secrets))
         plan = self.plan(job, identifier, where)
         found = job_checks.examine(job, plan, {**base, **secrets}, execute=execute)

@@ -7,13 +7,16 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from accel_tui.client.connection import Client
 from accel_tui.client.starting import lock_held
 from accel_tui.keeper import processes
 from accel_tui.model.errors import NotPossibleError
 from accel_tui.model.runs import Cause, RunResult, RunState
+from accel_tui.protocol import paths
 from support.runs import make_past
 from support.supervising import Site
 from support.waiting import wait_for
@@ -168,3 +171,47 @@ def test_the_index_is_rebuilt_from_the_folders_without_old_retries(here: Site) -
     runs = here.client.runs(everything=True)
     assert next(run.id for run in runs) == identifier
     assert len(runs) == 2
+
+
+def test_a_supervisor_that_dies_before_it_answers_a_submission_costs_nothing(
+    here: Site, own_world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run is on the disk, the answer is not on its way: the client asks the next one, with the secrets."""
+    gate = own_world / "gate"
+    blocker = here.submit(["sh", "-c", f"while ! test -e {gate}; do sleep 0.05; done"], "cpu")
+    here.reach(blocker, RunState.RUNNING)
+    send = Client._send
+    losses: list[str] = []
+
+    def lossy(self: Client, method: str, path: str, *rest: Any) -> Any:
+        answer = send(self, method, path, *rest)
+        if (method, path) == ("POST", paths.RUNS) and not losses:
+            losses.append(json.loads(answer[1])["id"])
+            here.kill()
+            raise ConnectionResetError
+        return answer
+
+    monkeypatch.setattr(Client, "_send", lossy)
+    code = "import os; print(os.environ['HF_TOKEN'])"
+    identifier = here.submit([sys.executable, "-c", code], "cpu", variables={"HF_TOKEN": "secret-of-mine"})
+    assert losses == [identifier]
+    gate.touch()
+    assert here.finished(identifier).result is RunResult.SUCCEEDED
+    assert here.client.log(identifier) == b"secret-of-mine\n"
+    assert len(here.client.runs()) == 2
+
+
+def test_a_run_that_is_queued_after_the_clock_was_put_back_stands_last(here: Site) -> None:
+    blocker = here.submit(["sleep", "600"], "cpu")
+    first = here.submit(["true"], "cpu")
+    here.reach(blocker, RunState.RUNNING)
+    here.kill()
+    path = here.state / "runs" / first / "state.json"
+    document = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**document, "position": document["position"] + 86400}))
+    second = here.submit(["true"], "cpu")
+    reason = here.when(second, lambda run: run.waiting_for).waiting_for
+    assert first in str(reason)
+    here.client.stop(blocker, now=True)
+    here.finished(second)
+    assert here.client.run(first).state is RunState.FINISHED
