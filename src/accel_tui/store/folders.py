@@ -22,7 +22,7 @@ from accel_tui.store import events
 from accel_tui.store.documents import SCHEMA, DamagedError, read_document, read_record
 from accel_tui.store.identifiers import is_id, new_id
 from accel_tui.store.making import ARTEFACTS, fill, first_state, make_artefacts, remove_artefacts
-from accel_tui.store.reading import held, last_change, read_run
+from accel_tui.store.reading import begun, held, last_change, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -244,9 +244,10 @@ class RunFolders:
         """
         with self._unkept(identifier) as free:
             document = self.state(identifier) if free else {}
-            if document.get("state") not in (RunState.QUEUED.value, RunState.PREPARING.value):
+            waits = document.get("state") in (RunState.QUEUED.value, RunState.PREPARING.value)
+            if not waits and (not document or begun(self.path(identifier), document)):
                 return False
-            back = {**document, "state": RunState.QUEUED.value, "held": held, "start": None}
+            back = {**document, "state": RunState.QUEUED.value, "held": held, "start": None, "keeper": None}
             if back != document:
                 write_json(self.path(identifier) / "state.json", back)
             return True

@@ -108,6 +108,8 @@ def _standing(folder: Path, state: dict[str, Any] | None) -> _Standing:
     if written in _WAITING:
         required(_required_file(folder / "environment.json"), "base", dict, "environment.json")  # it could not start
         return _Standing(written)
+    if not begun(folder, state) and not held(folder / "lock"):
+        return _Standing(RunState.PREPARING)
     if state.get("boot_id") != boot_id():
         return _Standing(RunState.FINISHED, _unseen(Cause.REBOOT, folder))
     if held(folder / "lock"):
@@ -117,6 +119,11 @@ def _standing(folder: Path, state: dict[str, Any] | None) -> _Standing:
     if left_over(folder, state):
         return _Standing(RunState.RUNNING, note=KEEPER_KILLED)
     return _Standing(RunState.FINISHED, _unseen(Cause.KEEPER_LOST, folder))
+
+
+def begun(folder: Path, state: dict[str, Any]) -> bool:
+    """Whether a keeper may have executed the program; before it does, it makes the log."""
+    return state.get("state") != RunState.STARTING.value or (folder / "log").exists()
 
 
 def left_over(folder: Path, state: dict[str, Any]) -> list[tuple[int, int]]:

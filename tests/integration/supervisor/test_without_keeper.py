@@ -180,6 +180,22 @@ def test_a_run_that_a_silent_keeper_holds_is_started_once_alone(here: Site) -> N
     assert here.client.log(identifier) == b"once\n"
 
 
+@pytest.mark.parametrize("boot", ["this", "another"])
+def test_a_run_whose_keeper_died_before_the_exec_was_never_begun_and_waits_on(here: Site, boot: str) -> None:
+    blocker = here.submit(["sleep", "600"], "cpu")
+    here.reach(blocker, RunState.RUNNING)
+    identifier, run = begin(here, when="starting")
+    path = Path(run.folder) / "state.json"
+    document = json.loads(path.read_bytes())
+    document["keeper"] = [2**22 - 1, 1]
+    document["boot_id"] = document["boot_id"] if boot == "this" else "0" * 36
+    path.write_text(json.dumps(document))
+    assert here.client.run(identifier).state is RunState.QUEUED
+    here.client.stop(blocker, now=True)
+    assert here.finished(identifier).result is RunResult.SUCCEEDED
+    assert here.client.log(identifier) == b"once\n"
+
+
 def locks_run(path: Path) -> int:
     import fcntl
 
