@@ -13,7 +13,8 @@ from textual.widgets import Input
 
 from accel_tui.logs.lines import line_start
 from accel_tui.logs.matches import Matches
-from accel_tui.logs.search import Both, Finder, Hit, Needle, backward, forward
+from accel_tui.logs.search import CHUNK, Both, Finder, Hit, Needle, backward, forward
+from accel_tui.logs.severity import Problems
 from accel_tui.logs.source import ByteSource
 from accel_tui.model.errors import UsageError
 from accel_tui.tui.glyphs import thousands
@@ -24,7 +25,7 @@ from accel_tui.tui.widgets.pieces import Cell, Ends, Piece
 _TYPING_SECONDS = 0.15
 """A pause in typing this long starts the counting."""
 _TELL_SECONDS = 0.2
-TURN_SECONDS = 0.006
+TURN_SECONDS = 0.002
 """Searching goes on for so long before others get their turn: a key takes several turns, so one must be short."""
 
 
@@ -200,16 +201,17 @@ async def seek(view: LogView, finder: Finder, *, ahead: bool, here: bool = False
     if source is None:
         return False
     end = source.size()
+    chunk = CHUNK // 4 if isinstance(finder, Problems) else CHUNK  # judging lines takes longer than finding a text
     first, last = view.page
     current = view.current
     if current is None or not first <= current < last:
         current = None
     if ahead:
         after = first - 1 if here or current is None else current
-        passes = [forward(source, finder, after, end), forward(source, finder, -1, after + 1)]
+        passes = [forward(source, finder, after, end, chunk=chunk), forward(source, finder, -1, after + 1, chunk=chunk)]
     else:
         before = last if here or current is None else line_start(source, current)
-        passes = [backward(source, finder, before), _behind(source, finder, before, end)]
+        passes = [backward(source, finder, before, chunk=chunk), _behind(source, finder, before, end)]
     turn = time.monotonic()
     for number, hits in enumerate(passes[: 2 if around else 1]):
         for hit in hits:
