@@ -119,6 +119,7 @@ async def test_exactly_one_title_is_a_chip() -> None:
 async def test_the_same_data_again_draws_nothing() -> None:
     app = Gallery()
     async with app.run_test(size=(120, 50)) as pilot:
+        await pilot.pause()
         while any(chart._repaint_required for chart in app.query(Chart)):  # still drawing the first time
             await pilot.pause()
         before = text_grid(app)

@@ -74,13 +74,18 @@ def max_gap(span: float) -> float:
 
 
 def labels(axis: Axis, columns: int, now: float, zone: datetime.tzinfo | None) -> tuple[Label, ...]:
-    """Times below a chart, about every 18 columns; days where the chart is longer than one."""
+    """Times below a chart, about every 18 columns; days where the chart is longer than one.
+
+    The last one is now, four times in the time of a column; the others change when the columns move.
+    """
     start, slot = axis.place(columns)
     length = slot * columns
     count = max(1, columns // 18)
     found = []
     for number in range(count + 1):
-        x = axis.last if number == count else start + length * number / count
+        x = start + length * number / count
+        if number == count:
+            x = axis.last if axis.slot is None else min(x, math.floor(now / slot * 4) * slot / 4)
         text = _text(x, length, now, zone)
         found.append(Label(start + length - slot * len(text) if number == count else x, text))
     return tuple(found)

@@ -68,6 +68,7 @@ def decimate(
     spans: list[Span | None] = [None] * count
     begin = max(0, bisect_left(points, start, key=lambda point: point[0]) - 1)
     before: tuple[float, float] | None = None
+    place_before = 0
     for x, value in points[begin:]:
         if value is None or not math.isfinite(value):
             before = None
@@ -75,11 +76,11 @@ def decimate(
         place = math.floor((x - start) / slot)
         if place == count and math.isclose(x, start + count * slot):
             place = count - 1  # the very end of a whole axis belongs to its last column
-        if before is not None and x - before[0] <= max_gap:
+        if before is not None and place - place_before > 1 and x - before[0] <= max_gap:
             _bridge(spans, before, (x, value), start, slot)
         if 0 <= place < count:
             slots[place].append(value)
-        before = (x, value)
+        before, place_before = (x, value), place
         if place >= count:
             break
     for place, values in enumerate(slots):

@@ -80,6 +80,8 @@ class HeatStrip(Painted):
         self._cursor: float | None = None
         self._lines: list[Cell] = []
         self._drawn_at: Size | None = None
+        self._strips: dict[int, tuple[object, Cell]] = {}
+        """The strip of each row, with what it was drawn from."""
 
     @property
     def columns(self) -> int:
@@ -128,16 +130,29 @@ class HeatStrip(Painted):
         return self._lines
 
     def _draw(self) -> list[Cell]:
-        lines = [self._row(row) for row in self._rows]
+        lines = [self._row(number, row) for number, row in enumerate(self._rows)]
         if self._labels:
             lines.append(axis_line(self._labels, self._axis, self._left, self.columns))
         return lines
 
-    def _row(self, row: HeatRow) -> Cell:
+    def _row(self, number: int, row: HeatRow) -> Cell:
         start, slot = self._axis.place(self.columns)
-        spans = decimate(row.points, start, slot, self.columns, self._max_gap)
-        shares = [None if span is None else self._scale.share(span.mean) for span in spans]
-        strip = heat_cell(shares, self.glyphs, by_glyph=self.palette.heat_glyphs)
+        source = (
+            start,
+            slot,
+            self.columns,
+            self._max_gap,
+            self._scale,
+            self.glyphs,
+            self.palette.heat_glyphs,
+            row.points,
+        )
+        known = self._strips.get(number)
+        if known is None or known[0] != source:
+            spans = decimate(row.points, start, slot, self.columns, self._max_gap)
+            shares = [None if span is None else self._scale.share(span.mean) for span in spans]
+            known = self._strips[number] = (source, heat_cell(shares, self.glyphs, by_glyph=self.palette.heat_glyphs))
+        strip = known[1]
         if self._cursor is not None:
             strip = with_column(strip, self._axis.column(self._cursor, self.columns), self.sign("upright", "accent"))
         cut, ascii_only = self.glyphs.text("cut"), self.glyphs.ascii

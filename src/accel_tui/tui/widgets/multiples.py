@@ -88,6 +88,8 @@ class Multiples(Painted, can_focus=True):
         self._empty: tuple[Cell, ...] = ()
         self._lines: list[Cell] = []
         self._drawn_at: Size | None = None
+        self._bodies: dict[int, tuple[object, list[Cell]]] = {}
+        """The dots of each chart, with what they were drawn from."""
 
     def tiling(self) -> Tiling | None:
         """How the charts stand now."""
@@ -172,24 +174,43 @@ class Multiples(Painted, can_focus=True):
             return []
         lines: list[Cell] = []
         for first in range(0, len(self._tiles), tiling.across):
-            row = [self._tile(tile, tiling) for tile in self._tiles[first : first + tiling.across]]
+            places = range(first, min(first + tiling.across, len(self._tiles)))
+            row = [self._tile(place, self._tiles[place], tiling) for place in places]
             between = Piece(" " * GAP)
             for parts in zip(*row, strict=True):
                 pieces = [piece for number, part in enumerate(parts) for piece in ((between,) if number else ()) + part]
                 lines.append(joined(pieces))
         return lines
 
-    def _tile(self, tile: Tile, tiling: Tiling) -> list[Cell]:
+    def _tile(self, place: int, tile: Tile, tiling: Tiling) -> list[Cell]:
         """The lines of one chart: title, dots, and a blank one below where there is room."""
+        title = spread(tile.title, tile.value, tiling.width, self.glyphs.text("cut"), self.glyphs.ascii)
+        start, slot = self._axis.place(tiling.width)
+        source = (
+            tiling,
+            start,
+            slot,
+            self._cursor,
+            self._max_gap,
+            tile.role,
+            tile.scale,
+            tile.marks,
+            self.glyphs.ascii,
+        )
+        known = self._bodies.get(place)
+        # Equal points are mostly the same ones: comparing them costs nothing then.
+        if known is None or known[0] != (source, tile.points):
+            known = self._bodies[place] = ((source, tile.points), self._body(tile, tiling, start, slot))
+        return [title, *known[1]]
+
+    def _body(self, tile: Tile, tiling: Tiling, start: float, slot: float) -> list[Cell]:
         width = tiling.width
         blank = tiling.height > LEAST_HEIGHT + 1
         height = tiling.height - 1 - blank
-        title = spread(tile.title, tile.value, width, self.glyphs.text("cut"), self.glyphs.ascii)
         raster = Raster(width, height, "ascii" if self.glyphs.ascii else "braille")
-        start, slot = self._axis.place(width)
         dots = raster.columns // width
         raster.area(decimate(tile.points, start, slot / dots, raster.columns, self._max_gap), tile.scale, tile.role)
-        lines: list[Cell] = [title]
+        lines: list[Cell] = []
         for row in range(height):
             content = raster.drawn(row)
             for x in tile.marks:

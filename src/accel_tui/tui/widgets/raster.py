@@ -56,19 +56,24 @@ class Raster:
         The range between its lowest and its highest value is drawn in full colour and what lies below is mixed into
         the background, so a steady quantity is a thin bright edge and a restless one a bright band.
         """
-        edges: dict[tuple[int, int], Piece] = {}
+        ink = self._ink
+        body, edge, rest = Piece("", role, fill=True), Piece("", role), Piece("", "track")
+        # What a column of dots has set in a cell when it is filled from that dot of the cell on.
+        filled = [[sum(row[x] for row in ink.bits[first:]) for first in range(ink.down)] for x in range(ink.across)]
+        edges: list[tuple[int, int]] = []
         for x, span in enumerate(spans):
             if span is None:
                 continue
-            top, low = self._y(span.high, scale), self._y(span.low, scale)
-            resting = top == self.rows - 1
-            for y in range(top, self.rows):
-                self._dot(x, y, Piece("", "track" if resting else role, fill=not resting))
+            top, column = self._y(span.high, scale), x // ink.across
+            first, resting = top // ink.down, top == self.rows - 1
+            masks = filled[x % ink.across]
+            for row in range(first, self.height):
+                self._bits[row][column] |= masks[top % ink.down if row == first else 0]
+                self._styles[row][column] = rest if resting else body
             if not resting:
-                for row in range(top // self._ink.down, low // self._ink.down + 1):
-                    edges[x // self._ink.across, row] = Piece("", role)
-        for (column, row), style in edges.items():
-            self._styles[row][column] = style
+                edges += [(column, row) for row in range(first, self._y(span.low, scale) // ink.down + 1)]
+        for column, row in edges:
+            self._styles[row][column] = edge
 
     def line(self, spans: Sequence[Span | None], scale: Scale, role: str) -> None:
         """The range of each slot as a vertical stroke, joined to the last value of the slot before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -66,6 +67,9 @@ class UtilizationPane(Pane):
         self._log = False
         self._arrangement = Arrangement()
         self._axis = Axis(1.0)
+        self._kept: dict[tuple[str, str], tuple[Point, ...]] = {}
+        """Points as they were drawn last."""
+        self._kept_for: object = None
 
     def compose(self) -> ComposeResult:
         yield Lines([()], id="loss-figures")
@@ -112,6 +116,12 @@ class UtilizationPane(Pane):
     @property
     def _span(self) -> float:
         return spans.seconds_of(self.board.span, self.board.run, self.board.now)
+
+    @property
+    def _still(self) -> Axis:
+        """The axis as it stands until the newest column is over: equal pictures are not drawn again."""
+        slot = self._span / self._columns
+        return Axis(math.floor(self._axis.last / slot) * slot + slot / 2, slot)
 
     def _place_axis(self, board: Board) -> None:
         """The end of the charts: now, or the end of the run where that is shown as a whole."""
@@ -165,8 +175,8 @@ class UtilizationPane(Pane):
         if parts.strip:
             rows = [pictures.heat_row(view, stands[view.device.key], drawn, self._read, look) for view in views]
             strip = self.query_one(HeatStrip)
-            labels = spans.labels(self._axis, self._columns, board.now, self.services.zone)
-            strip.show(rows, self._axis, max_gap=look.max_gap, labels=labels, cursor=board.moment)
+            labels = spans.labels(self._still, self._columns, board.now, self.services.zone)
+            strip.show(rows, self._still, max_gap=look.max_gap, labels=labels, cursor=board.moment)
         if parts.details:
             self._draw_details(views, look, span)
         elif parts.tiles:
@@ -181,10 +191,17 @@ class UtilizationPane(Pane):
     def _stands(self, view: DeviceView, board: Board) -> Standing:
         return standing(view, board, self._user, self._idle.since(view.device.key, board.now))
 
-    def _read(self, key: str, reading: str) -> list[Point]:
-        since = self._axis.last - self._span * 1.1
-        points = self._backlog.read(key, reading, since)
-        return [point for point in points if point[0] <= self._axis.last] if self._paused is not None else points
+    def _read(self, key: str, reading: str) -> tuple[Point, ...]:
+        """The points to draw. New ones are taken four times in the time of a column: more often would show nothing."""
+        columns = self.tiles.columns if self._arrangement.tiles and not self._arrangement.details else self._columns
+        turn = math.floor(self._axis.last / max(1.0, self._span / columns / 4))
+        wanted = (turn, self._span, self._backlog.loaded)
+        if wanted != self._kept_for:
+            self._kept, self._kept_for = {}, wanted
+        if (key, reading) not in self._kept:
+            points = self._backlog.read(key, reading, self._axis.last - self._span * 1.1)
+            self._kept[key, reading] = tuple(point for point in points if point[0] <= self._axis.last)
+        return self._kept[key, reading]
 
     def _draw_loss(self, board: Board) -> None:
         names = self._curves.names()
@@ -205,23 +222,23 @@ class UtilizationPane(Pane):
         line = Line(points, "series-1", "" if last is None else curves.text(name, last))
         self.query_one("#loss", Chart).show(
             Picture(
-                (line,), self._axis, scale, y_labels=_y_labels(name, scale), cursor=board.moment,
+                (line,), self._still, scale, y_labels=_y_labels(name, scale), cursor=board.moment,
                 empty=((Piece(f"no {curves.label(name)} in this span", "muted"),),) if not seen else (),
             )
         )  # fmt: skip
 
     def _draw_single(self, board: Board, view: DeviceView, look: pictures.Look) -> None:
-        drawn, points = self._drawn, tuple(self._read(view.device.key, self._drawn.name))
+        drawn, points = self._drawn, self._read(view.device.key, self._drawn.name)
         scale = drawn.scale(view, points)
         chart = self.query_one("#single", Chart)
         middle = drawn.text(scale.middle)
         value = "".join(piece.text for piece in pictures.value(view, drawn, points, look, short=True))
         chart.show(
             Picture(
-                (Line(points, pictures.role(self._stands(view, board), drawn, look), value),), self._axis, scale,
+                (Line(points, pictures.role(self._stands(view, board), drawn, look), value),), self._still, scale,
                 "area",
                 look.max_gap, (drawn.value(scale.high), middle, "0"),
-                spans.labels(self._axis, self._columns, board.now, self.services.zone),
+                spans.labels(self._still, self._columns, board.now, self.services.zone),
                 cursor=board.moment, empty=self._nothing(board, [view]) if not points else (),
             )
         )  # fmt: skip

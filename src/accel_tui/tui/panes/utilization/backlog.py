@@ -24,6 +24,8 @@ class Backlog:
         self._wish: Wish | None = None
         self._asked_at = 0.0
         self._points: dict[tuple[str, str], list[Point]] = {}
+        self.loaded = 0
+        """Counts the answers."""
 
     def wants(self, wish: Wish, now: float) -> bool:
         """Whether the supervisor should be asked for this now; it counts as asked."""
@@ -40,6 +42,7 @@ class Backlog:
 
     def load(self, history: Mapping[str, Mapping[str, Sequence[Sequence[float | None]]]]) -> None:
         """Take the answer."""
+        self.loaded += 1
         self._points = {
             (key, reading): [(float(point[0] or 0), point[1]) for point in points]
             for key, readings in history.items()

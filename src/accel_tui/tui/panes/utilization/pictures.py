@@ -17,7 +17,7 @@ from accel_tui.tui.widgets.heat import HeatRow
 from accel_tui.tui.widgets.multiples import Tile
 from accel_tui.tui.widgets.pieces import Cell, Piece
 
-Reader = Callable[[str, str], Sequence[Point]]
+Reader = Callable[[str, str], tuple[Point, ...]]
 """The points of a device and a reading."""
 
 
@@ -60,7 +60,7 @@ def named(view: DeviceView, stands: Standing, glyphs: Glyphs, *, narrow: bool) -
 
 def tile(view: DeviceView, stands: Standing, drawn: Drawn, read: Reader, look: Look, *, narrow: bool) -> Tile:
     """One device as a small chart."""
-    points = tuple(read(view.device.key, drawn.name))
+    points = read(view.device.key, drawn.name)
     stopped = stopped_at(points, look.now, look.max_gap)
     return Tile(
         named(view, stands, look.glyphs, narrow=narrow),
@@ -74,7 +74,7 @@ def tile(view: DeviceView, stands: Standing, drawn: Drawn, read: Reader, look: L
 
 def detail(view: DeviceView, drawn: Drawn, read: Reader, look: Look) -> Tile:
     """One more reading of a device, named by both."""
-    points = tuple(read(view.device.key, drawn.name))
+    points = read(view.device.key, drawn.name)
     title = (Piece(number_of(view.device), "strong", bold=True), Piece(f" {drawn.word}", "muted"))
     scale = drawn.scale(view, points)
     return Tile(title, value(view, drawn, points, look), points, "muted" if look.past else drawn.role, scale)
@@ -82,7 +82,7 @@ def detail(view: DeviceView, drawn: Drawn, read: Reader, look: Look) -> Tile:
 
 def heat_row(view: DeviceView, stands: Standing, drawn: Drawn, read: Reader, look: Look) -> HeatRow:
     """One device as a row of a heat strip, as shares of its scale."""
-    points = tuple(read(view.device.key, drawn.name))
+    points = read(view.device.key, drawn.name)
     top = drawn.scale(view, points).high
     shares = tuple((time, None if number is None else 100 * number / top) for time, number in points)
     name = Piece(f"{number_of(view.device):<3}", "strong", bold=True)
