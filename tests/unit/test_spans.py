@@ -73,7 +73,7 @@ def test_labels_begin_and_end_with_the_axis() -> None:
     labels = spans.labels(Axis(NOW, 5.0), 60, NOW, UTC)
     assert [label.text for label in labels] == ["12:36:10", "12:37:50", "12:39:30", "12:41:06"]
     day = spans.labels(Axis(NOW, 1440.0), 60, NOW, UTC)
-    assert [label.text for label in day] == ["yesterday 12:48", "yesterday 20:48", "04:48", "12:41"]
+    assert [label.text for label in day] == ["yesterday 12:48", "yesterday 20:48", "04:48", "12:36"]
 
 
 def test_readings_that_stopped() -> None:
