@@ -81,6 +81,7 @@ _LABELS = {
     "train.output": "output folder", "generate.output": "results file", "command.argv": "program",
     "train.arguments.num_train_epochs": "epochs", "train.arguments.per_device_train_batch_size": "batch per device",
     "train.arguments.gradient_accumulation_steps": "accumulated steps", "train.arguments.seed": "seed",
+    "train.arguments.gradient_checkpointing": "gradient checkpoints",
     "train.arguments.lr_scheduler_type": "schedule", "train.arguments.eval_strategy": "evaluate every",
     "train.arguments.save_total_limit": "checkpoints kept", "launch.after": "after runs",
 }  # fmt: skip

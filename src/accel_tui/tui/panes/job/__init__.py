@@ -63,6 +63,7 @@ class JobPane(Pane):
     DEFAULT_CSS = """
     JobPane #form { height: 1fr; display: none; }
     JobPane #side { width: 2fr; height: 1fr; margin: 0 0 0 2; scrollbar-size-vertical: 1; }
+    JobPane #beside { padding: 0 1 0 0; }
     JobPane #part { width: 3fr; }
     JobPane #under { display: none; height: auto; }
     JobPane.-form #form { display: block; }
@@ -236,8 +237,9 @@ class JobPane(Pane):
 
     def _show_buttons(self, judged: Verdict) -> None:
         key = self.services.key
-        launch = "off" if judged.launch else "default"
-        queue = "off" if judged.queue else "default" if judged.launch else "plain"
+        ready = "plain" if judged.remark else "default"
+        launch = "off" if judged.launch else ready
+        queue = "off" if judged.queue else ready if judged.launch else "plain"
         chosen = buttons([("job.launch", f"Launch {key('job.launch')}", launch),
                           ("job.queue", f"Queue {key('job.queue')}", queue)])  # fmt: skip
         reason = judged.queue or judged.launch
@@ -251,9 +253,9 @@ class JobPane(Pane):
             self._show_under(board, form)
             return
         side = self.query_one("#side").size
-        lines = self._whole(board, form, side.width - 1)
+        lines = self._whole(board, form, side.width - 2)
         if len(lines) > side.height:
-            lines = self._whole(board, form, side.width - 1, reasons=False)
+            lines = self._whole(board, form, side.width - 2, reasons=False)
         self.query_one("#beside", Lines).show(lines)
 
     def _show_under(self, board: Board, form: Form) -> None:
@@ -318,7 +320,8 @@ class JobPane(Pane):
     def on_form_part_shown(self, message: FormPart.Shown) -> None:
         message.stop()
         self.show(self.board)
-        if self._wants_focus:
+        # While places change the focus may have been inside already and have been lost again.
+        if self._wants_focus or self.screen.focused is None:
             self._wants_focus = False
             self.take_focus()
 

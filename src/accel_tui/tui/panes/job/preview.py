@@ -119,7 +119,7 @@ def tail(path: str, width: int, cut: str) -> str:
     return path if len(path) <= width else cut + path[len(path) - max(1, width - len(cut)) :]
 
 
-_ID = 14
+_ID = 16
 
 
 def checks(
