@@ -252,7 +252,7 @@ class Grid(Painted, can_focus=True):
         if y < self.head_rows:
             return self.line(self._header(), self.surface)
         if not self._rows:
-            return self.notice(self._empty, y)
+            return self.notice(self._empty, y, self.head_rows)
         number = self._top + y - self.head_rows
         if number >= len(self._rows):
             return self.line(())

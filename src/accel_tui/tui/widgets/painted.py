@@ -61,10 +61,10 @@ class Painted(Widget):
         width = self.size.width
         return Strip(segments(self.fitted(content, width), self.palette, surface or self.surface), width)
 
-    def notice(self, lines: Sequence[Cell], y: int) -> Strip:
-        """Line `y` of the widget when it shows nothing but `lines`, in the middle."""
+    def notice(self, lines: Sequence[Cell], y: int, head: int = 0) -> Strip:
+        """Line `y` of the widget when it shows nothing but `lines`, in the middle; the first is never behind `head`."""
         width, height = self.size
-        number = y - max(0, (height - len(lines)) // 2)
+        number = y - max(head, (height - len(lines)) // 2)
         content = lines[number] if 0 <= number < len(lines) else ()
         centred = fit(content, width, "centre", self.glyphs.text("cut"), self.glyphs.ascii)
         return Strip(segments(centred, self.palette, self.surface), width)
