@@ -106,7 +106,7 @@ async def test_a_search_and_only_changes(size: tuple[int, int], tmp_path: Path) 
 
 async def test_lists_and_ascii(tmp_path: Path) -> None:
     job = {
-        "name": "ask", "kind": "generate", "model": {"path": "Qwen/Qwen3-8B"},
+        "name": "ask", "kind": "generate", "model": {"path": "Qwen/Qwen3-8B"}, "launch": {"python": "python3"},
         "generate": {"prompts": ["What is a class?", "How are names resolved?"], "arguments": {"do_sample": False}},
     }  # fmt: skip
     faked, options = FakeSupervisor(server(), runs()), Options(ascii_only=True, theme="mono")
