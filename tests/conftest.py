@@ -10,6 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the slow tests out of the default tier, and count them for the summary."""
-    left_out: Counter[str] = Counter()
-    config.stash[LEFT_OUT] = left_out
+    left_out = config.stash.setdefault(LEFT_OUT, Counter())
     if config.getoption("--all"):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
@@ -36,6 +36,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out[str(item.path.relative_to(config.rootpath))] += 1
     items[:] = [item for item in items if item not in slow]
     config.hook.pytest_deselected(items=slow)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Several processes share the tests: each tells the one that reports what it left out."""
+    output = getattr(session.config, "workeroutput", None)
+    left_out = session.config.stash.get(LEFT_OUT, None)
+    if output is not None and left_out is not None:
+        output["left_out"] = dict(left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a process left out; all collect the same tests, so one word is as good as another."""
+    told = getattr(node, "workeroutput", {}).get("left_out")
+    if told is not None:
+        node.config.stash[LEFT_OUT] = Counter(told)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
