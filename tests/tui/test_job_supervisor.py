@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.screen import Screen
 
 from accel_tui.config.settings import load_settings
 from accel_tui.jobs.session import load_session
@@ -97,7 +98,7 @@ async def planned(stage: Stage) -> None:
 async def opened_job(stage: Stage, file: Path, name: str) -> None:
     """Open a job by typing the path of its file."""
     await stage.press("2", "o")
-    assert isinstance(stage.app.screen, SessionsDialog)
+    await asked(stage, SessionsDialog)
     await stage.press(*f"{file}#{name}", "enter")
     await stage.until(lambda: stage.app.desk.board.draft is not None, "the draft")
     await planned(stage)
@@ -114,6 +115,10 @@ async def typed(stage: Stage, text: str, *path: str) -> None:
     """Type a text anew into a field."""
     await field(stage, *path)
     await stage.press("enter", "end", "ctrl+u", *text, "enter")
+
+
+async def asked(stage: Stage, kind: type[Screen[Any]]) -> None:
+    await stage.until(lambda: isinstance(stage.app.screen, kind), f"the {kind.__name__}")
 
 
 def argv(stage: Stage) -> Any:
@@ -197,12 +202,12 @@ async def test_a_question_is_asked_and_answered(place: Site) -> None:
         await opened_job(stage, path, "greet")
         assert "asks first: program-shared" in text_grid(stage.app)
         await stage.press("u")
-        await stage.until(lambda: isinstance(stage.app.screen, ConsentDialog), "the question")
+        await asked(stage, ConsentDialog)
         assert "others may change the program" in text_grid(stage.app)
         await stage.press("escape")
         assert not stage.app.desk.board.runs
         await stage.press("u")
-        await stage.until(lambda: isinstance(stage.app.screen, ConsentDialog), "the question")
+        await asked(stage, ConsentDialog)
         await stage.press("y")
         await stage.until(lambda: stage.app.desk.board.runs, "the run")
         run = next(iter(stage.app.desk.board.runs.values()))
@@ -216,12 +221,12 @@ async def test_a_refusal_is_overridden(place: Site) -> None:
         await opened_job(stage, path, "greet")
         assert "cwd refuses" in text_grid(stage.app)
         await stage.press("l")
-        await stage.until(lambda: isinstance(stage.app.screen, ConsentDialog), "the refusal")
+        await asked(stage, ConsentDialog)
         assert "does not exist" in text_grid(stage.app)
         await stage.press("enter")  # the harmless answer is the default
         assert not stage.app.desk.board.runs
         await stage.press("l")
-        await stage.until(lambda: isinstance(stage.app.screen, ConsentDialog), "the refusal")
+        await asked(stage, ConsentDialog)
         await stage.press("o")
         await stage.until(lambda: stage.app.desk.board.runs, "the run")
         run = next(iter(stage.app.desk.board.runs.values()))
@@ -234,13 +239,15 @@ async def test_the_session_is_saved_with_its_comments(place: Site, file: Path) -
         await stage.press("e")
         await typed(stage, "echo bye", "command", "argv")
         await stage.press("w")
-        assert isinstance(stage.app.screen, SaveDialog)
+        await asked(stage, SaveDialog)
         await stage.press("enter")
-        await stage.until(lambda: isinstance(stage.app.screen, Confirm), "the question")
+        await asked(stage, Confirm)
         await stage.press("enter")
         assert "bye" not in file.read_text()
-        await stage.press("w", "enter")
-        await stage.until(lambda: isinstance(stage.app.screen, Confirm), "the question")
+        await stage.press("w")
+        await asked(stage, SaveDialog)
+        await stage.press("enter")
+        await asked(stage, Confirm)
         await stage.press("o")
         await stage.until(lambda: "bye" in file.read_text(), "the file")
         assert "# says hello" in file.read_text()
@@ -251,13 +258,15 @@ async def test_the_session_is_saved_with_its_comments(place: Site, file: Path) -
 async def test_a_new_job_is_filled_in_and_saved(place: Site) -> None:
     async with opened(place) as stage:
         await stage.press("e")
-        assert isinstance(stage.app.screen, SessionsDialog)
+        await asked(stage, SessionsDialog)
         await stage.press(*"new command", "enter")
         await stage.until(lambda: stage.app.desk.board.draft is not None and pane(stage).editing, "the form")
         assert "1 field to correct" in text_grid(stage.app)
         await typed(stage, "true", "command", "argv")
         await planned(stage)
-        await stage.press("w", "end", "ctrl+u", *str(work(place) / "mine"), "enter")
+        await stage.press("w")
+        await asked(stage, SaveDialog)
+        await stage.press("end", "ctrl+u", *str(work(place) / "mine"), "enter")
         target = work(place) / "mine.toml"
         await stage.until(target.exists, "the file")
         assert load_session(target).jobs[0].model_dump()["command"]["argv"] == ["true"]
@@ -267,7 +276,7 @@ async def test_the_shell_script_runs_the_job(place: Site, file: Path) -> None:
     async with opened(place) as stage:
         await opened_job(stage, file, "greet")
         await stage.press("Y")
-        await stage.until(lambda: isinstance(stage.app.screen, SaveDialog), "where to")
+        await asked(stage, SaveDialog)
         assert "Copied to the clipboard" in text_grid(stage.app)
         assert stage.app.clipboard.startswith("#!/usr/bin/env bash")
         await stage.press("enter")
@@ -294,7 +303,9 @@ async def test_secrets_never_appear(place: Site) -> None:
         seen.append(text_grid(stage.app))
         await stage.press("y", "p")
         seen += [text_grid(stage.app), stage.app.clipboard]
-        await stage.press("escape", "w", "end", "ctrl+u", *str(work(place) / "copy"), "enter")
+        await stage.press("escape", "w")
+        await asked(stage, SaveDialog)
+        await stage.press("end", "ctrl+u", *str(work(place) / "copy"), "enter")
         await stage.until(lambda: "not saved" in text_grid(stage.app), "the refusal")
         seen.append(text_grid(stage.app))
         assert not (work(place) / "copy.toml").exists()
