@@ -317,7 +317,7 @@ class JobPane(Pane):
         self.show(self.board)
         self.take_focus()
 
-    def on_form_part_shown(self, message: FormPart.Shown) -> None:
+    def on_form_part_placed(self, message: FormPart.Placed) -> None:
         message.stop()
         self.show(self.board)
         # While places change the focus may have been inside already and have been lost again.

@@ -105,8 +105,8 @@ class FormPart(Vertical):
             super().__init__()
             self.form = form
 
-    class Shown(Message):
-        """It came into sight: from now on the focus can be inside."""
+    class Placed(Message):
+        """It came into sight or has another size: its neighbours are to be fitted, and the focus can be inside."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(id="part")
@@ -156,10 +156,14 @@ class FormPart(Vertical):
         self._fill()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._fill)
+        self.call_after_refresh(self._place)
 
     def on_show(self) -> None:
-        self.post_message(self.Shown())
+        self.call_after_refresh(self._place)
+
+    def _place(self) -> None:
+        self._fill()
+        self.post_message(self.Placed())
 
     def _fill(self) -> None:
         form = self._form
