@@ -15,8 +15,6 @@ from accel_tui.model.errors import AccelError
 if TYPE_CHECKING:
     import argparse
 
-    from pydantic import BaseModel
-
     from accel_tui.cli.context import Context
 
 _WORDS = ("cpu", "auto", "none")
@@ -101,6 +99,7 @@ def devices(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]
 def keys(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """The fields that `--set` takes, for the job's kind where a file is named already."""
     from accel_tui.jobs import kinds
+    from accel_tui.jobs.arguments import dotted_names
     from accel_tui.jobs.session import load_session, select_job, split_reference
 
     wanted = list(kinds.names())
@@ -110,27 +109,8 @@ def keys(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     except (OSError, AttributeError, AccelError):  # no file yet, or one that is not ready: every kind
         pass
     declared = [job for kind in wanted if (job := kinds.declaration(kind)) is not None]
-    found = sorted({key for job in declared for key in _dotted(job)})
+    found = sorted({key for job in declared for key in dotted_names(job)})
     return [f"{key}=" for key in found if key.startswith(prefix) and key not in ("kind", "name")]
-
-
-def _dotted(model: type[BaseModel]) -> list[str]:
-    """Every field of a table by its dotted name; those of the libraries as well."""
-    from accel_tui.jobs.arguments import table
-    from accel_tui.jobs.faults import table_of
-
-    found = []
-    for name, field in model.model_fields.items():
-        extra = field.json_schema_extra
-        library = extra.get("table") if isinstance(extra, dict) else None
-        inner = table_of(field.annotation)
-        if library is not None:
-            found += [f"{name}.{argument}" for argument in table()[str(library)]]
-        elif inner is not None:
-            found += [f"{name}.{key}" for key in _dotted(inner)]
-        else:
-            found.append(name)
-    return found
 
 
 def _jobs_of(prefix: str) -> list[str]:

@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.jobs.faults import JobFieldError, did_you_mean
+from accel_tui.jobs.faults import JobFieldError, did_you_mean, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pydantic import BaseModel
 
 TRAINING = "TrainingArguments"
 GENERATION = "GenerationConfig"
@@ -132,3 +134,19 @@ def outside(kind: str, given: Mapping[str, Any], version: str) -> list[tuple[str
         if versions and all(release.split(".", 1)[0] != major for release in versions):
             doubtful.append((name, tuple(versions)))
     return doubtful
+
+
+def dotted_names(model: type[BaseModel]) -> list[str]:
+    """Every field of a table by its dotted name; those of the libraries as well."""
+    found = []
+    for name, field in model.model_fields.items():
+        extra = field.json_schema_extra
+        library = extra.get("table") if isinstance(extra, dict) else None
+        inner = table_of(field.annotation)
+        if library is not None:
+            found += [f"{name}.{argument}" for argument in table()[str(library)]]
+        elif inner is not None:
+            found += [f"{name}.{key}" for key in dotted_names(inner)]
+        else:
+            found.append(name)
+    return found
