@@ -49,6 +49,9 @@ argv = ["train.py"]
 """
 TOKEN = "hf_" + "a" * 30
 
+# Whole ways through the pane, each with a supervisor and runs of its own: minutes in all.
+pytestmark = pytest.mark.slow
+
 
 def work(place: Site) -> Path:
     """The folder that the screen is started in."""
@@ -133,7 +136,7 @@ async def test_open_change_preview_launch(place: Site, file: Path) -> None:
         assert "echo hello" in text_grid(stage.app)
         await stage.press("e")
         await typed(stage, "echo 'good day' $HOME", "command", "argv")
-        assert argv(stage) == ["echo", "good day", "$HOME"]
+        await stage.until(lambda: argv(stage) == ["echo", "good day", "$HOME"], "the words in the draft")
         await planned(stage)
         assert "echo 'good day' '$HOME'" in text_grid(stage.app)
         assert "edited, not saved" in text_grid(stage.app)
@@ -298,7 +301,7 @@ async def test_secrets_never_appear(place: Site) -> None:
         await stage.press("enter")
         seen.append(text_grid(stage.app))
         await stage.press("end", *" more", "enter")
-        assert argv(stage) == ["echo", TOKEN, "more"]
+        await stage.until(lambda: argv(stage) == ["echo", TOKEN, "more"], "the words in the draft")
         await planned(stage)
         seen.append(text_grid(stage.app))
         await stage.press("y", "p")
