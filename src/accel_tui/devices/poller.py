@@ -49,6 +49,8 @@ class Poller:
         self._holders: Mapping[str, Sequence[Holder]] = {}
         self._read_at: float | None = None
         self._listed_at: float | None = None
+        self._is_wanted = False
+        self._looked_at: float | None = None
         self._interval = interval()
         self._latency = 0.0
         self._wake = asyncio.Event()
@@ -58,7 +60,7 @@ class Poller:
     async def run(self) -> None:
         """Sample until cancelled."""
         await self._take()
-        if self.reads and self.probe.failure is None:
+        if self.reads and self._is_wanted and self.probe.failure is None:
             await asyncio.sleep(FIRST_PAUSE)
             await self._take()
         self.complete.set()
@@ -73,6 +75,7 @@ class Poller:
 
     def poke(self) -> None:
         """Ask now."""
+        self._looked_at = None
         self._poked = True
         self._wake.set()
 
@@ -85,7 +88,7 @@ class Poller:
     @property
     def is_quick(self) -> bool:
         """Whether it gives readings, and a question would be answered at once."""
-        return self.reads and self.probe.failure is None and self._latency <= _SLOW
+        return self.reads and self._is_wanted and self.probe.failure is None and self._latency <= _SLOW
 
     @property
     def interval(self) -> float:
@@ -112,7 +115,8 @@ class Poller:
 
     def placeholder(self) -> Reading | None:
         """What stands for the core readings as long as none have come; None once they have."""
-        if not self.reads or self._read_at is not None:
+        silent = self._looked_at is not None and not self._is_wanted
+        if not self.reads or silent or self._read_at is not None:
             return None
         failure, source = self.probe.failure, self.probe.entry.name
         if failure is None:
@@ -122,6 +126,9 @@ class Poller:
     async def _take(self) -> None:
         """One round: inventory when it is due, readings, holders; the time of the readings alone is measured."""
         fresh = False
+        if not self._wanted():
+            self._end_round()
+            return
         try:
             if self._lists and (self._listed_at is None or self._clock() - self._listed_at >= _INVENTORY_EVERY):
                 answer = await self.probe.ask("inventory")
@@ -141,9 +148,19 @@ class Poller:
             # Holders stay as they were: a card must not look free because nobody answers.
             self._listed_at = None
             self.complete.set()
+        self._end_round()
+        self._sampled(Layer(self.label, None, self._readings) if fresh else None)
+
+    def _end_round(self) -> None:
         done, self._round = self._round, asyncio.Event()
         done.set()
-        self._sampled(Layer(self.label, None, self._readings) if fresh else None)
+
+    def _wanted(self) -> bool:
+        """Whether there is anything to ask for. Once there was, the source itself tells what became of it."""
+        if not self._is_wanted and (self._looked_at is None or self._clock() - self._looked_at >= _INVENTORY_EVERY):
+            self._looked_at = self._clock()
+            self._is_wanted = self.probe.is_wanted()
+        return self._is_wanted
 
     async def _rest(self) -> None:
         """Sleep until the next round is due, on whole multiples of the interval so that sources answer together."""

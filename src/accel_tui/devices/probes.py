@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from accel_tui.devices.presence import is_there
 from accel_tui.devices.provider import Answer, decode
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ class Probe:
         self._failure: ProbeError | None = None
         self._failures = 0
         self._retry_at = 0.0
+
+    def is_wanted(self) -> bool:
+        """Whether the host has anything for this source to see; looks at files of sysfs alone."""
+        return self.entry.presence is None or is_there(self.entry.presence, self._places)
 
     @property
     def pid(self) -> int | None:

@@ -14,6 +14,7 @@ import importlib.metadata
 import re
 from dataclasses import dataclass, replace
 
+from accel_tui.devices.presence import Presence
 from accel_tui.model.devices import Problem
 from accel_tui.model.places import Places
 
@@ -37,6 +38,8 @@ class SourceEntry:
     """Folder that the probe adds to its module path; None for what our own interpreter finds anyway."""
     choice: str | None = None
     """Field of `Places` that names the one source whose readings count; None when there is no choice."""
+    presence: Presence | None = None
+    """What must be there for its probe to be started; None: always."""
 
     @property
     def label(self) -> str:

@@ -1,0 +1,56 @@
+"""Whether a host has anything for a source to see: a look at small files that saves a process where it has not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accel_tui.model.places import Places
+
+
+@dataclass(frozen=True)
+class Presence:
+    """What makes a source worth a process; any of it is enough."""
+
+    pci_vendor: str
+    """As the file `vendor` of a PCI device says it, such as `0x8086`."""
+    pci_classes: tuple[str, ...]
+    """Beginnings of the file `class`; a device whose class cannot be read counts."""
+    class_devices: tuple[str, ...] = ()
+    """Patterns below `sysfs_root` that lead to devices as well, such as `class/drm/card*/device`."""
+    settings: tuple[str, ...] = ()
+    """Fields of `Places` whose library or tool is asked even when no device is visible."""
+
+
+def is_there(presence: Presence, places: Places) -> bool:
+    """Whether the host has such a device, driven or not, or a setting names the source's library or tool."""
+    if any(getattr(places, name) for name in presence.settings):
+        return True
+    root = Path(places.sysfs_root)
+    patterns = ("bus/pci/devices/*", *presence.class_devices)
+    return any(_is_one(presence, device) for pattern in patterns for device in _matches(root, pattern))
+
+
+def _matches(root: Path, pattern: str) -> Iterator[Path]:
+    try:
+        yield from root.glob(pattern)
+    except OSError:
+        return
+
+
+def _is_one(presence: Presence, device: Path) -> bool:
+    if _text(device / "vendor") != presence.pci_vendor:
+        return False
+    stated = _text(device / "class")
+    return not stated or stated.startswith(presence.pci_classes)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip().lower()
+    except OSError:
+        return ""
