@@ -6,6 +6,7 @@ WorkerError
 ├── BadInputError              a model, data or prompt file that is missing, empty or damaged
 ├── UnsupportedStackError      the torch stack of this interpreter is missing a part or out of range
 ├── DeviceMismatchError        what runs is not what was asked for: device, ranks or wrapper
+│   └── WrongCardError         a rank holds another card than the one that was planned for it
 └── OutputInUseError           another live run writes to the same folder
 """
 
@@ -36,6 +37,10 @@ class UnsupportedStackError(WorkerError):
 
 class DeviceMismatchError(WorkerError):
     """What runs is not what was asked for."""
+
+
+class WrongCardError(DeviceMismatchError):
+    """A rank holds another card than the one that was planned for it."""
 
 
 class OutputInUseError(WorkerError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui_worker import compatibility, loading
+from accel_tui_worker import compatibility, loading, placement
 from accel_tui_worker.errors import BadInputError, InvalidJobError
 from accel_tui_worker.prompts import Prompt, ResultFile, read_prompts
 
@@ -91,6 +91,7 @@ def _load(context: Context, prompts: list[Prompt]) -> Loaded:
     events, settings = context.events, context.job.generate
     events.emit("phase", phase="importing")
     device = loading.prepare_device(context.device)
+    placement.prove(context, device)
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: F401 - lazy names: imported in this phase
 
     events.emit("phase", phase="loading")

@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui_worker import checkpoints, compatibility, data, loading
+from accel_tui_worker import checkpoints, compatibility, data, loading, placement
 from accel_tui_worker.errors import BadInputError, DeviceMismatchError, InvalidJobError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def train(context: Context) -> dict[str, Any]:
     context.events.emit("phase", phase="loading")
     device = loading.prepare_device(context.device)
     arguments = _arguments(context, output, device)
+    placement.prove(context, arguments.device)
     with checkpoints.holding(output, context.events.warn) if context.rank == 0 else contextlib.nullcontext():
         figures = _run(context, _trainer_for(context, arguments, sources), output, resume)
     _leave_ranks()

@@ -28,7 +28,7 @@ VENDORS = {"gaudi": gaudi, "xpu": xpu, "cpu": cpu}
 RANK_VARIABLES = (
     "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "ROLE_NAME", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE",
     "ROLE_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_*", "OMPI_*", "PMI_*", "PMIX_*",
-    "MPI_LOCAL*", "MV2_*", "CCL_LOCAL_*", "ACCEL_TUI_RUN", "ACCEL_TUI_RUN_FOLDER",
+    "MPI_LOCAL*", "MV2_*", "CCL_LOCAL_*", "ACCEL_TUI_RUN", "ACCEL_TUI_RUN_FOLDER", "ACCEL_TUI_CARDS",
 )  # fmt: skip
 # What an outer launcher told its children to do; a job may set these for itself.
 _LAUNCHER_VARIABLES = ("ACCELERATE_*", "FSDP_*", "TORCH_ELASTIC_*", "PET_*")
@@ -105,17 +105,19 @@ def outside_mask(devices: Sequence[Device], base: Mapping[str, str]) -> frozense
 
 def changes(
     job: Job, devices: Sequence[Device], shape: LaunchShape, *, identifier: str, save_seconds: float,
-    secrets: Collection[str], allocated: str | None, undecided: bool = False,
+    secrets: Collection[str], allocated: str | None, undecided: bool = False, roots: Mapping[str, str] | None = None,
 ) -> tuple[EnvironmentChange, ...]:  # fmt: skip
     """All changes for `job` on `devices`, in the order in which they are shown; each name stands once.
 
-    `undecided`: the devices are not known yet, so their variables are left out.
+    `undecided`: the devices are not known yet, so their variables are left out. `roots`: where the worker finds device
+    files and their descriptions, by variable.
     """
     planned: dict[str, EnvironmentChange] = {}
     for change in (
         *_removed(shape.base, allocated),
         *(() if undecided else _devices(devices, shape)),
         *_common(job, devices, shape, identifier, save_seconds),
+        *(_cards(devices, roots or {}) if job.worker else ()),
         *_own(job),
         *_secret(job, secrets),
     ):
@@ -172,6 +174,16 @@ def _common(
     model = getattr(getattr(job, "model", None), "path", None)
     if model is not None and not is_hub_name(model):
         yield _set("HF_HUB_OFFLINE", "1", "the model is a folder of this host")
+
+
+def _cards(devices: Sequence[Device], roots: Mapping[str, str]) -> Iterable[EnvironmentChange]:
+    """What the worker compares with the cards that its ranks hold; nothing for simulated ones, which nobody holds."""
+    cards = [device.key for device in devices if device.vendor != "cpu" and not device.simulated]
+    if not cards:
+        return
+    yield _set("ACCEL_TUI_CARDS", ",".join(cards), "each rank proves that it holds its card of these")
+    for name, place in roots.items():
+        yield _set(name, place, "where the worker looks up which card it holds")
 
 
 def _threads(devices: Sequence[Device], shape: LaunchShape) -> Iterable[EnvironmentChange]:

@@ -31,6 +31,10 @@ class PlanningSettings(InterpreterSettings, Protocol):
     def minimum_free_bytes(self) -> int: ...
     @property
     def artefacts_root(self) -> str | None: ...
+    @property
+    def sysfs_root(self) -> str: ...
+    @property
+    def dev_root(self) -> str: ...
 
 
 _TORCH_DEVICES = {"gaudi": "hpu", "xpu": "xpu", "cpu": "cpu"}
@@ -105,6 +109,7 @@ def plan(
             secrets=secrets,
             allocated=allocated,
             undecided=selection.waiting_for is not None,
+            roots=_roots(settings),
         ),
         devices=selection.keys,
         verified=selection.verified,
@@ -127,6 +132,12 @@ def plan(
             "artefacts_root": settings.artefacts_root,
         },
     )
+
+
+def _roots(settings: PlanningSettings) -> dict[str, str]:
+    """The roots that settings move away from where the worker looks by itself, by variable."""
+    stated = {"ACCEL_TUI_SYSFS_ROOT": (settings.sysfs_root, "/sys"), "ACCEL_TUI_DEV_ROOT": (settings.dev_root, "/dev")}
+    return {name: place for name, (place, usual) in stated.items() if place != usual}
 
 
 def needs_port(job: Job) -> bool:

@@ -18,7 +18,7 @@ _NOT_STARTED = {Cause.LAUNCH_FAILED, Cause.CHECK_REFUSED, Cause.DEPENDENCY_FAILE
 _UNSEEN_END = {Cause.KEEPER_LOST, Cause.REBOOT}
 _WORDS_ALONE = frozenset({
     "WorkerError", "InvalidJobError", "UnknownArgumentError", "BadInputError", "UnsupportedStackError",
-    "DeviceMismatchError", "OutputInUseError",
+    "DeviceMismatchError", "WrongCardError", "OutputInUseError",
 })  # fmt: skip
 _READ_LOG = "read the end of its log: accel-tui logs {id} --errors"
 
@@ -181,6 +181,11 @@ def _known_error(kind: str, message: str) -> tuple[str, str]:
         return "missing-module", "install it into the interpreter that runs the job, or name another one"
     if "address already in use" in lower or "eaddrinuse" in lower:
         return "port-in-use", "run it again: another port is taken"
+    if kind == "WrongCardError":
+        return (
+            "wrong-card",
+            "nothing was trained there; run it again, and see `accel-tui show {id}` for what each rank held",
+        )
     if kind == "KeyboardInterrupt":
         return "interrupted", "run it again, from its last checkpoint if there is one"
     if kind in ("FileNotFoundError", "PermissionError", "NotADirectoryError", "IsADirectoryError"):

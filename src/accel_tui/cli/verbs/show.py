@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accel_tui.cli import figures
 from accel_tui.cli.output import Part, Styled
@@ -12,6 +12,7 @@ from accel_tui.cli.picture import ending, progress_words, state_cell
 from accel_tui.model.plans import Plan
 from accel_tui.model.runs import RunResult
 from accel_tui.store.artefacts import artefacts_of
+from accel_tui.store.placement import placement_of
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +35,7 @@ def run(context: Context) -> int:
     """Print it."""
     found = context.client.run(context.arguments.ref)
     if context.arguments.json:
-        context.output.document({"schema": 1, **found.to_json()})
+        context.output.document({"schema": 1, **found.to_json(), "placement": _placement(found)})
         return 0
     for word, value in _facts(context.output, found):
         context.output.line(Styled(f"{word:<9}", "muted"), value)
@@ -61,6 +62,7 @@ def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
         yield "progress", ", ".join(progress)
     yield "kind", run.kind
     yield "devices", (" ".join(run.devices) or "none") + (" (simulated: it runs on the CPU)" if run.simulated else "")
+    yield from _placed(run)
     yield "created", figures.clock(run.created)
     if run.started:
         yield "started", figures.clock(run.started)
@@ -81,10 +83,39 @@ def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
             yield "go on", f"accel-tui rerun {run.id} --resume"
 
 
-def _planned(run: Run) -> Iterator[tuple[str, Part]]:
+def _plan(run: Run) -> Plan | None:
     try:
-        plan = Plan.from_json(json.loads((Path(run.folder) / "plan.json").read_bytes()))
+        return Plan.from_json(json.loads((Path(run.folder) / "plan.json").read_bytes()))
     except (OSError, ValueError, KeyError, TypeError):  # a damaged record: the run itself is shown all the same
+        return None
+
+
+def _placement(run: Run) -> dict[str, Any] | None:
+    plan = _plan(run)
+    return placement_of(Path(run.folder), plan.processes if plan else 1)
+
+
+_LEVELS = {"verified": "ok", "not-verified": "warn", "different": "error"}
+
+
+def _placed(run: Run) -> Iterator[tuple[str, Part]]:
+    """One line per rank: which card it holds, and whether that is the planned one."""
+    placement = _placement(run)
+    for rank in placement["ranks"] if placement else ():
+        held = ", ".join(_card(card) for card in rank["held"]) or "no card seen"
+        words = f"rank {rank['rank']} on {held}" if rank["status"] == "verified" else str(rank["reason"])
+        status = rank["status"].replace("-", " ")
+        yield "placed", Styled(f"{status}: {words}", _LEVELS[rank["status"]])
+
+
+def _card(card: dict[str, Any]) -> str:
+    module = "" if card.get("module_id") is None else f" (module {card['module_id']})"
+    return f"{card.get('key') or card.get('node') or 'an unknown card'}{module}"
+
+
+def _planned(run: Run) -> Iterator[tuple[str, Part]]:
+    plan = _plan(run)
+    if plan is None:
         return
     import shlex
 
