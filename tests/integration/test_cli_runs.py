@@ -191,6 +191,30 @@ def test_many_of_a_file(cli: CommandLine, own_world: Path) -> None:
     assert cli("run", f"{file}#b", "--wait", "--json").expect(0).json()["name"] == "b"
 
 
+def test_a_secret_of_one_job_is_stored_with_none_of_its_file(cli: CommandLine, own_world: Path) -> None:
+    file = own_world / "shared.toml"
+    file.write_text(
+        '[devices]\nselect = "none"\n'
+        '[[job]]\nname = "a"\nkind = "command"\n[job.command]\nargv = ["true"]\n[job.launch]\nenv_from = ["MINE"]\n'
+        '[[job]]\nname = "b"\nkind = "command"\n[job.command]\nargv = ["sh", "-c", \'test -n "$MINE"\']\n'
+    )
+    runs = cli("run", str(file), "--all", "--json", environment={"MINE": "planted-value"}).expect(0).json()["runs"]
+    ended = [cli.wait_state(run["id"], "finished") for run in runs]
+    assert [run["result"] for run in ended] == ["succeeded", "succeeded"]
+    files = [path for path in (own_world / "state").rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"planted-value" in path.read_bytes()]
+
+
+def test_a_run_tells_its_submitter_the_warnings_of_its_plan(cli: CommandLine) -> None:
+    command = ("--devices", "gaudi:0", "--", "true")
+    told = cli("--demo", "server8", "run", *command).expect(0)
+    assert "simulated" in told.err
+    warnings = cli("--demo", "server8", "run", "--json", *command).expect(0).json()["warnings"]
+    assert "simulated" in [warning["code"] for warning in warnings]
+    cli("--demo", "server8", "supervisor", "stop").expect(0)
+
+
 def test_supervisor_status_and_stop(cli: CommandLine) -> None:
     status = cli("supervisor", "status", "--json").expect(0).json()
     check("supervisor-status", status)

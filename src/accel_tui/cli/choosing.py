@@ -26,6 +26,8 @@ class Chosen:
 
     job: Job
     select: str
+    secret_names: frozenset[str] = frozenset()
+    """What any job of the file takes from the shell (`env_from`): a secret of one is none of the others' to store."""
 
 
 def file_arguments(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -68,7 +70,8 @@ def from_file(context: Context) -> list[Chosen]:
         jobs: Sequence[Job] = session.jobs
     else:
         jobs = [select_job(session, name)]
-    return [_choose(context, job, session.select) for job in jobs]
+    secret = frozenset(name for job in session.jobs for name in job.launch.env_from)
+    return [_choose(context, job, session.select, secret) for job in jobs]
 
 
 def from_command(context: Context) -> Chosen:
@@ -91,7 +94,9 @@ def from_command(context: Context) -> Chosen:
     return _choose(context, job, None)
 
 
-def _choose(context: Context, job: Job, session_select: str | None) -> Chosen:
+def _choose(
+    context: Context, job: Job, session_select: str | None, secret_names: frozenset[str] = frozenset()
+) -> Chosen:
     from accel_tui.jobs.selectors import parse
     from accel_tui.jobs.session import apply_sets
 
@@ -101,7 +106,7 @@ def _choose(context: Context, job: Job, session_select: str | None) -> Chosen:
     wanted: str | None = context.arguments.devices
     select = wanted if wanted is not None else job.devices or session_select or "auto"
     parse(select)
-    return Chosen(job, select)
+    return Chosen(job, select, secret_names.union(job.launch.env_from))
 
 
 def submission(context: Context, chosen: Chosen, **more: Any) -> Submission:
@@ -109,7 +114,7 @@ def submission(context: Context, chosen: Chosen, **more: Any) -> Submission:
     from accel_tui.client.submitter import about_us, split_environment
     from accel_tui.protocol.messages import Submission
 
-    base, secrets = split_environment(context.environment, chosen.job.launch.env_from)
+    base, secrets = split_environment(context.environment, chosen.secret_names)
     return Submission(
         job=chosen.job.model_dump(mode="json"),
         select=chosen.select,

@@ -40,7 +40,7 @@ def make_plan(context: Context, chosen: Chosen, devices: Inventory, *, beside: b
     from accel_tui.jobs import planning
     from accel_tui.store.identifiers import new_id
 
-    base, secrets = split_environment(context.environment, chosen.job.launch.env_from)
+    base, secrets = split_environment(context.environment, chosen.secret_names)
     identifier = new_id()
     folder = (
         Path(working_folder()) / f"accel-tui-{identifier}" if beside else context.folder_in_force / "runs" / identifier
@@ -65,7 +65,7 @@ def examined(context: Context, chosen: Chosen, plan: Plan, *, execute: bool) -> 
     from accel_tui.client.submitter import split_environment
     from accel_tui.jobs.checks import examine
 
-    base, secrets = split_environment(context.environment, chosen.job.launch.env_from)
+    base, secrets = split_environment(context.environment, chosen.secret_names)
     found = examine(chosen.job, plan, {**base, **secrets}, execute=execute)
     return dataclasses.replace(plan, checks=(*plan.checks, *found))
 

@@ -15,7 +15,7 @@ from accel_tui.jobs.environment import limits
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
 from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, StateFolderError
-from accel_tui.model.plans import CheckLevel
+from accel_tui.model.plans import CheckLevel, PlanWarning
 from accel_tui.model.runs import RunState
 from accel_tui.model.secrets import is_secret
 from accel_tui.model.times import time_text
@@ -81,8 +81,8 @@ class Submitter:
         inventory = await self._service.inventory_for(submission.select)
         return await asyncio.to_thread(self._prepare, submission, inventory, execute)
 
-    async def submit(self, submission: Submission, received: float, by: Peer) -> Run:
-        """Queue a run; its folder is on the disk when this returns.
+    async def submit(self, submission: Submission, received: float, by: Peer) -> tuple[Run, tuple[PlanWarning, ...]]:
+        """Queue a run; its folder is on the disk when this returns. With it comes what its submitter should know.
 
         Raises:
             CheckRefusedError: a check refused it, or asked a question that nobody answered.
@@ -92,7 +92,7 @@ class Submitter:
         service = self._service
         earlier = await self._made_before(submission, by)
         if earlier is not None:
-            return earlier
+            return earlier, ()
         if submission.retry_of is not None:
             await service.book.ready(submission.retry_of)
         original = None if submission.retry_of is None else service.book.run(submission.retry_of)
@@ -108,7 +108,7 @@ class Submitter:
             spec["attempt"] = original.attempt + 1
         entry = await self.file(spec, prepared)
         service.audit.write("submit", entry.id, by, name=entry.run.name)
-        return entry.run
+        return entry.run, worth_telling(prepared.plan)
 
     async def _made_before(self, submission: Submission, by: Peer) -> Run | None:
         """The run of a submission that is sent again, as nobody answered; secrets that died meanwhile come with it."""
@@ -248,6 +248,12 @@ class Submitter:
 def start_script(plan: Plan, base: Mapping[str, str], secret_names: Sequence[str]) -> str:
     """`run.sh`: the same command without accel-tui, in a folder of its own."""
     return shell.script(plan, base, secret_names, folder=f"{plan.folder}/by-hand", complete=True)
+
+
+def worth_telling(plan: Plan) -> tuple[PlanWarning, ...]:
+    """The warnings of a plan, those of its checks among them."""
+    checks = (PlanWarning(one.id, one.message) for one in plan.checks if one.level is CheckLevel.WARNING)
+    return (*plan.warnings, *checks)
 
 
 def _after(text: str) -> tuple[str, str]:

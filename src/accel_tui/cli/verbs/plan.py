@@ -36,7 +36,7 @@ def run(context: Context) -> int:
         from accel_tui.client.submitter import split_environment
         from accel_tui.jobs.shell import script
 
-        base, secrets = split_environment(context.environment, chosen.job.launch.env_from)
+        base, secrets = split_environment(context.environment, chosen.secret_names)
         context.output.text(script(plan, base, frozenset(secrets), job=chosen.job))
         return 0
     plan = examined(context, chosen, plan, execute=False)

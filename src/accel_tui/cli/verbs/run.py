@@ -73,6 +73,7 @@ def told(context: Context, answer: dict[str, Any]) -> int:
     if not wanted.json:
         output.line(answer["id"])
         output.flush()
+        _warn(context, answer)
         if not waits:
             _where(context, answer)
     elif not waits:
@@ -86,9 +87,16 @@ def _told_all(context: Context, answers: list[dict[str, Any]]) -> int:
     if not wanted.json:
         for answer in answers:
             output.line(answer["id"])
+            _warn(context, answer)
     elif not waits:
         output.document({"schema": 1, "runs": answers})
     return max(finish(context, answer["id"], follow=wanted.follow) for answer in answers) if waits else 0
+
+
+def _warn(context: Context, answer: dict[str, Any]) -> None:
+    output = context.output
+    for warning in answer.get("warnings", ()):
+        output.note(output.glyph("warning"), f" {warning['message']}")
 
 
 def _where(context: Context, answer: dict[str, Any]) -> None:

@@ -35,8 +35,9 @@ async def submit(service: Service, request: Request) -> Response:
     received = time.time()
     submission = Submission.from_json(await body(request))
     await service.book.ready()
-    run = await service.submitter.submit(submission, received, peer(request))
-    return reply({"schema": 1, "id": run.id, "name": run.name, "state": run.state.value}, 201)
+    run, warnings = await service.submitter.submit(submission, received, peer(request))
+    told = [warning.to_json() for warning in warnings]
+    return reply({"schema": 1, "id": run.id, "name": run.name, "state": run.state.value, "warnings": told}, 201)
 
 
 async def listing(service: Service, request: Request) -> Response:
