@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import dataclasses
 import functools
 import logging
 import os
@@ -52,6 +54,9 @@ log = logging.getLogger(__name__)
 INDEX_NAME = "index.sqlite3"
 HISTORY_NAME = "history.sqlite3"
 AUDIT_NAME = "audit.log"
+
+_RETRY_SECONDS = 2.0
+"""How often an attempt that a full disk kept from being queued is tried again."""
 
 
 def run_of(pid: int) -> str | None:
@@ -188,9 +193,7 @@ class Service:
             inventory = self.sampler.snapshot()
         extra = (*self._problems, *self.history.problems())
         if extra:
-            from dataclasses import replace
-
-            inventory = replace(inventory, problems=(*inventory.problems, *extra))
+            inventory = dataclasses.replace(inventory, problems=(*inventory.problems, *extra))
         return inventory
 
     async def inventory_for(self, select: str) -> Inventory:
@@ -257,11 +260,21 @@ class Service:
         if retries.wanted(run, entry.spec) and run.id not in self.book.succeeded_by:
             try:
                 await self._retry(entry, run)
-            except Exception as error:  # a failed retry must not keep the end from being filed
+            except OSError:  # a full disk: nothing of the run keeps its end from being filed
+                self.spawn(self._retry_later(dataclasses.replace(entry), run), f"retry of run {run.id}")
+            except Exception as error:
                 self.report(error, f"retry of run {run.id}")
         self.book.finish(entry, run)
         self.audit.write("end", run.id, None, result=run.result and run.result.value)
         self.scheduler.wake()
+
+    async def _retry_later(self, entry: Entry, run: Run) -> None:
+        """Queue the next attempt as soon as there is room for it."""
+        log.warning("there is no room to queue the next attempt of run %s; tried again", run.id)
+        while run.id not in self.book.succeeded_by:
+            await asyncio.sleep(_RETRY_SECONDS)
+            with contextlib.suppress(OSError):
+                await self._retry(entry, run)
 
     async def _retry(self, entry: Entry, run: Run) -> None:
         identifier = self.folders.new_id()

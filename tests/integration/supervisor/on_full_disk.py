@@ -12,6 +12,7 @@ from accel_tui.model.errors import AccelError
 from accel_tui.model.runs import Run, RunState
 from support.namespaces import mount
 from support.supervising import Site, site
+from support.waiting import wait_for
 
 
 def refused(ask: Callable[[], object]) -> dict[str, Any]:
@@ -66,9 +67,26 @@ def scene(here: Site, disk: Path) -> dict[str, Any]:
     told["left"] = sorted(path.name for path in (here.state / "runs").iterdir()) == before
     (disk / "filler").unlink()
     told["at last"] = short(here.finished(waiting))
+    told["retried"] = retried(here, disk)
     told["temporary"] = [str(path) for path in here.state.rglob("*.tmp")]
     told["reports"] = (here.state / "reports").exists()
     return told
+
+
+def retried(here: Site, disk: Path) -> list[Any]:
+    """The second attempt of a run whose first one ended while there was no room to queue another."""
+    gate = disk / "gate"
+    gate.mkdir()
+    first = here.submit(["sh", "-c", f"while test -e {gate}; do sleep 0.05; done; exit 3"], launch={"retries": 1})
+    here.reach(first, RunState.RUNNING)
+    fill(disk / "filler")
+    gate.rmdir()
+    here.when(first, lambda run: run.state is RunState.FINISHED)
+    (disk / "filler").unlink()
+    second = wait_for(
+        lambda: [run for run in here.client.runs(everything=True) if run.retry_of == first], what="the second attempt"
+    )[0]
+    return [*short(here.finished(second.id)), second.attempt]
 
 
 if __name__ == "__main__":

@@ -28,5 +28,6 @@ def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path) -> None:
     assert "No space left" in told["waits"]
     assert told["left"], "nothing half made"
     assert told["at last"] == ["finished", "succeeded", 0, None, "exit"]
+    assert told["retried"] == ["finished", "failed", 3, None, "exit", 2], "an attempt waits for room, too"
     assert told["temporary"] == []
     assert not told["reports"]
