@@ -55,6 +55,18 @@ def test_auto_stays_inside_the_allocation(gaudi3: CommandLine) -> None:
     gaudi3("run", "--devices", "gaudi:0", "--yes", "--wait", "--", "true", environment=INSIDE).expect(0)
 
 
+def test_an_odd_group_and_an_idle_card_are_questions(gaudi3: CommandLine) -> None:
+    """Two ranks on modules 1,2, and two cards for one process: said why, and answered with --yes alone."""
+    for words, identifier in (
+        (("--launcher", "torchrun"), "device-group"),
+        (("--launcher", "python"), "one-process"),
+    ):
+        given = ("run", "--devices", "gaudi:1,2", *words, "--override", "torch-stack", "--json", "--", "true")
+        asked = gaudi3(*given).expect(6).json()
+        assert [one["id"] for one in asked["error"]["checks"] if one["level"] == "ask"] == [identifier]
+        assert asked["error"]["remedy"]
+
+
 def test_the_allocation_of_a_queued_run_outlives_the_supervisor(gaudi3: CommandLine) -> None:
     gaudi3("run", "--devices", "gaudi:2", "--name", "first", "--", "sleep", "600").expect(0)
     gaudi3("run", "--devices", "auto:gaudi:1", "--name", "second", "--", "sleep", "600", environment=INSIDE).expect(0)

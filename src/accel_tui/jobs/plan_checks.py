@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accel_tui.jobs import environment, selectors
+from accel_tui.jobs import environment, gaudi_checks
 from accel_tui.model.devices import DeviceState
 from accel_tui.model.plans import Check, CheckLevel, PlanWarning
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from accel_tui.jobs.selectors import Selection, Selector
     from accel_tui.jobs.spec import Job
     from accel_tui.model.devices import DeviceView, Inventory
+
+
+DOUBTS = frozenset({gaudi_checks.IN_USE})
+"""Questions about a moment: asked when a run is submitted, told when it starts."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,19 @@ class Context:
 
 def run(context: Context) -> tuple[Check, ...]:
     """Every finding; a check that has nothing to say is left out."""
-    checks = (_here, _state, _busy, _yours, _vendors, _group, _processes, _environment, _env_from, _secret, _image)
+    checks = (
+        _here,
+        _state,
+        _busy,
+        _yours,
+        _vendors,
+        gaudi_checks.run,
+        _processes,
+        _environment,
+        _env_from,
+        _secret,
+        _image,
+    )
     return tuple(finding for check in checks for finding in check(context))
 
 
@@ -116,14 +132,6 @@ def _vendors(context: Context) -> Iterator[Check]:
         level = CheckLevel.REFUSAL if context.job.uses_torch else CheckLevel.ASK
         message = f"one job on cards of {' and '.join(vendors)}: torch uses one kind"
         yield Check("mixed-vendors", level, message, "select cards of one vendor")
-
-
-def _group(context: Context) -> Iterator[Check]:
-    cards = [device for device in context.selection.devices if device.vendor == "gaudi"]
-    if context.processes > 1 and not selectors.supported_group(cards, context.inventory):
-        modules = ",".join(str(card.module_id) for card in cards)
-        message = f"modules {modules} are no group that is supported for one distributed job"
-        yield Check("device-group", CheckLevel.ASK, message, "take 0,1 or 2,3 … , 0-3 or 4-7, or all cards")
 
 
 def _processes(context: Context) -> Iterator[Check]:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from accel_tui.model.devices import Device, DeviceState, Inventory
 from accel_tui.model.errors import UsageError
+from accel_tui.vendors.gaudi import groups as gaudi_groups
+from accel_tui.vendors.gaudi.generations import hidden_use_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 ACCELERATORS = ("gaudi", "xpu")
-# What `auto` hands out: groups that the vendor supports (pairs and quads aligned by module ID).
-_GAUDI_SIZES = (1, 2, 4, 8)
 
 _ITEM = re.compile(r"(0|[1-9][0-9]{0,3})(?:-(0|[1-9][0-9]{0,3})|\.(0|[1-9][0-9]{0,2}))?")
 _PCI = re.compile(r"([0-9a-fA-F]{4}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])(?:#(0|[1-9][0-9]?))?")
@@ -334,32 +334,15 @@ def _available(inventory: Inventory, free: Callable[[Device], bool] | Collection
         and not integrated(view.device)
         and (free is not None or view.device.vendor == "cpu" or (view.reserved_by is None and not view.holders))
         and allowed(view.device)
+        and not (view.device.vendor == "gaudi" and hidden_use_bytes(view))
     ]
 
 
 def _group(selector: Selector, cards: list[Device], inventory: Inventory) -> list[Device] | None:
-    """The first free group of the wanted size: aligned for Gaudi, any for others."""
+    """The first free group of the wanted size: a supported one of Gaudi, any of others."""
+    if selector.vendor == "gaudi":
+        views = [view for view in inventory.devices if view.device.vendor == "gaudi"]
+        chosen = gaudi_groups.choose(selector.count, cards, [view.device for view in views], views)
+        return None if chosen is None else list(chosen)
     cards = sorted(cards, key=lambda device: _order(device, device.key))
-    if selector.vendor != "gaudi" or selector.count == 1:
-        return cards[: selector.count] if len(cards) >= selector.count else None
-    everything = [view.device for view in inventory.devices if view.device.vendor == "gaudi"]
-    if selector.count == len(everything):
-        return cards if len(cards) == selector.count else None
-    if selector.count not in _GAUDI_SIZES:
-        return None
-    by_module = {card.module_id: card for card in cards}
-    for start in range(0, 8, selector.count):
-        wanted = range(start, start + selector.count)
-        if all(module in by_module for module in wanted):
-            return [by_module[module] for module in wanted]
-    return None
-
-
-def supported_group(devices: Sequence[Device], inventory: Inventory) -> bool:
-    """Whether these Gaudi cards may run one distributed job: one, an aligned pair or quad, or all of the machine."""
-    modules = sorted(device.module_id for device in devices if device.module_id is not None)
-    everything = [view.device for view in inventory.devices if view.device.vendor == "gaudi"]
-    if len(modules) <= 1 or len(modules) == len(everything):
-        return True
-    size = len(modules)
-    return size in (2, 4) and modules[0] % size == 0 and modules == list(range(modules[0], modules[0] + size))
+    return cards[: selector.count] if len(cards) >= selector.count else None

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.executors.local import KeeperError, NoKeeperError
 from accel_tui.jobs import checks as job_checks
-from accel_tui.jobs import planning, selectors, space
+from accel_tui.jobs import plan_checks, planning, selectors, space
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
 from accel_tui.model.errors import AccelError, RunNotFoundError
+from accel_tui.model.plans import CheckLevel
 from accel_tui.model.runs import Cause, RunState
 from accel_tui.protocol.paths import LOCK_NAME
 from accel_tui.supervisor import wants
@@ -61,6 +62,16 @@ class _AskedError(Exception):
     def __init__(self, check: Check) -> None:
         super().__init__(check.message)
         self.check = check
+
+
+def _told_once(check: Check) -> Check:
+    """A doubt that was put to the submitter is no new question at the start.
+
+    The card's lock is ours then, and the last figures may be those of the run before: a night's queue must not stop.
+    """
+    if check.id in plan_checks.DOUBTS and check.level is CheckLevel.ASK:
+        return dataclasses.replace(check, level=CheckLevel.WARNING)
+    return check
 
 
 def _free_port() -> int:
@@ -136,7 +147,7 @@ class Starter:
         port = _free_port() if planning.needs_port(job) else None
         plan = self._plan(entry, job, base, inventory, port)
         found = job_checks.examine(job, plan, {**base, **entry.secrets})
-        plan = dataclasses.replace(plan, checks=(*plan.checks, *found))
+        plan = dataclasses.replace(plan, checks=tuple(_told_once(check) for check in (*plan.checks, *found)))
         self._judge(entry, plan)
         locks = self._service.reservations.paths(entry.cards)
         run = planning.environment_for(plan, base, {})

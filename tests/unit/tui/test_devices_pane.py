@@ -136,7 +136,7 @@ def test_advice_names_groups_and_what_blocks_them() -> None:
     picked = replace(board(*(free(number) for number in range(4))), picks=(key("19"), key("3b")))
     assert said(picked) == "picked   gaudi:0,1   a supported group of 2 ✓   NUMA 0 ✓"
     three = replace(picked, picks=(key("19"), key("3b"), key("4c")))
-    assert "no supported group of 3: g proposes one" in said(three)
+    assert "no supported group of 3: 1, 2, 4 or all go together; g proposes one" in said(three)
     gone = replace(shown, picks=(key("19"),))
     assert "no longer free: 0 qwen3-lora" in said(gone)
 

@@ -12,9 +12,7 @@ from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.naming import count, is_card, number, selector
 from accel_tui.tui.standing import Standing
 from accel_tui.tui.widgets.pieces import Cell, Piece
-
-GAUDI_SIZES = (2, 4)
-"""Besides one card and all of the machine; aligned by module ID."""
+from accel_tui.vendors.gaudi import groups as gaudi
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ def groups(views: Sequence[DeviceView]) -> list[Group]:
     found: list[Group] = []
     for vendor in sorted({view.device.vendor for view in views if is_card(view.device)}):
         cards = [view.device for view in views if is_card(view.device) and view.device.vendor == vendor]
-        made = _gaudi(cards) if vendor == "gaudi" else _others(cards)
+        made: Sequence[Sequence[Device]] = gaudi.groups(cards) if vendor == "gaudi" else _others(cards)
         found += [_group(one) for one in made if len(one) > 1]
         found += [_group([card]) for card in cards]
     return sorted(found, key=lambda group: (len(group) == 1, len(group)))
@@ -42,19 +40,6 @@ def groups(views: Sequence[DeviceView]) -> list[Group]:
 
 def _group(cards: Sequence[Device]) -> Group:
     return Group(tuple(card.key for card in cards), selector(cards).partition(":")[2])
-
-
-def _gaudi(cards: Sequence[Device]) -> list[list[Device]]:
-    by_module = {card.module_id: card for card in cards if card.module_id is not None}
-    made: list[list[Device]] = []
-    for size in GAUDI_SIZES:
-        for start in range(0, 8, size):
-            wanted = [by_module[module] for module in range(start, start + size) if module in by_module]
-            if len(wanted) == size:
-                made.append(wanted)
-    if len(by_module) > 1 and len(by_module) not in GAUDI_SIZES:
-        made.append(sorted(by_module.values(), key=lambda card: card.module_id or 0))
-    return made
 
 
 def _others(cards: Sequence[Device]) -> list[list[Device]]:
@@ -69,7 +54,7 @@ def next_group(board: Board, stands: Mapping[str, Standing]) -> Group | None:
     """The free group after the one that is picked; first those of the size that the job asks for."""
     free = [group for group in groups(board.devices) if all(stands[key].free for key in group.keys)]
     wanted = _wanted_size(board)
-    free.sort(key=lambda group: len(group) != wanted)
+    free.sort(key=lambda group: (len(group) != wanted, _ports_down(group, board)))
     if not free:
         return None
     here = next((place for place, group in enumerate(free) if set(group.keys) == set(board.picks)), -1)
@@ -105,6 +90,8 @@ def advice(board: Board, stands: Mapping[str, Standing], glyphs: Glyphs) -> list
 def _group_words(group: Group, board: Board, stands: Mapping[str, Standing], glyphs: Glyphs) -> list[Piece]:
     blockers = [(key, stands[key]) for key in group.keys if not stands[key].free]
     label = Piece(group.label, "text")
+    if not blockers and _ports_down(group, board):
+        return [label, Piece(" free, but internal ports are down ", "warn"), Piece(glyphs.text("warning"), "warn")]
     if not blockers:
         return [label, Piece(" free ", "muted"), Piece(glyphs.text("passed"), "ok")]
     runs = {stand.run for _, stand in blockers}
@@ -136,10 +123,12 @@ def _judged(picked: Sequence[DeviceView], board: Board, stands: Mapping[str, Sta
         return (*line, Piece(f"   {bad} ", "warn"), Piece("devices of different kinds cannot serve one job", "warn"))
     keys = {device.key for device in devices}
     if len(keys) > 1:
-        if any(set(group.keys) == keys for group in groups(board.devices)) or devices[0].vendor != "gaudi":
+        fault = _fault(devices, board)
+        if fault is None:
             line += [Piece(f"   a supported group of {len(keys)}", "muted"), good]
         else:
-            line += [Piece(f"   {bad} ", "warn"), Piece(f"no supported group of {len(keys)}: g proposes one", "warn")]
+            words = f"no supported group of {len(keys)}: {fault}; g proposes one"
+            line += [Piece(f"   {bad} ", "warn"), Piece(words, "warn")]
         nodes = sorted({str(device.numa_node) for device in devices if device.numa_node is not None})
         if len(nodes) == 1:
             line += [Piece(f"   NUMA {nodes[0]}", "muted"), good]
@@ -150,6 +139,20 @@ def _judged(picked: Sequence[DeviceView], board: Board, stands: Mapping[str, Sta
         names = ", ".join(f"{number(device)} {_brief(stands[device.key], board)}" for device in taken)
         line += [Piece(f"   {bad} ", "warn"), Piece(f"no longer free: {names}", "warn")]
     return tuple(line)
+
+
+def _fault(devices: Sequence[Device], board: Board) -> str | None:
+    """Why these cards may not run one distributed job, in a few words; only Gaudi has such a rule."""
+    if devices[0].vendor != "gaudi":
+        return None
+    fault = gaudi.fault(devices, [view.device for view in board.devices if view.device.vendor == "gaudi"])
+    return None if fault is None else fault.brief
+
+
+def _ports_down(group: Group, board: Board) -> bool:
+    """Whether an internal port of a card of this group is known to be down; one card exchanges nothing."""
+    views = [view for view in board.devices if view.device.key in group.keys] if len(group) > 1 else []
+    return any(view.device.vendor == "gaudi" and gaudi.ports_down(view) is not None for view in views)
 
 
 def summary(board: Board, stands: Mapping[str, Standing]) -> str:

@@ -1,0 +1,60 @@
+"""Checks of a plan on Gaudi cards: groups, ports, generation, doubtful use. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accel_tui.model.plans import Check, CheckLevel
+from accel_tui.vendors.gaudi import generations, groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accel_tui.jobs.plan_checks import Context
+    from accel_tui.model.devices import Device, DeviceView
+
+IN_USE = "device-in-use"
+
+
+def run(context: Context) -> Iterator[Check]:
+    """Every finding; nothing where no Gaudi card is selected."""
+    cards = [device for device in context.selection.devices if device.vendor == "gaudi"]
+    if not cards:
+        return
+    yield from _group(context, cards)
+    views = [view for view in context.accelerators if view.device.vendor == "gaudi"]
+    yield from _ports(context, views)
+    yield from _hidden_use(views)
+
+
+def _group(context: Context, cards: list[Device]) -> Iterator[Check]:
+    machine = [view.device for view in context.inventory.devices if view.device.vendor == "gaudi"]
+    fault = groups.fault(cards, machine)
+    if fault is None:
+        return
+    if context.processes > 1:
+        yield Check("device-group", CheckLevel.ASK, fault.words, groups.remedy(cards, machine))
+    elif context.job.launcher == "none" and not context.job.worker:
+        message = f"{fault.words}; it matters if the program starts ranks itself"
+        yield Check("device-group", CheckLevel.WARNING, message, groups.remedy(cards, machine))
+
+
+def _ports(context: Context, views: list[DeviceView]) -> Iterator[Check]:
+    """One card exchanges nothing, so its ports do not matter."""
+    for view in views if context.processes > 1 else ():
+        down = groups.ports_down(view)
+        if down is not None:
+            ports = f"{down} internal port{'s are' if down > 1 else ' is'} down"
+            message = f"module {view.device.module_id}: {ports}; ranks may not reach each other"
+            yield Check("device-links", CheckLevel.WARNING, message, "take a group without it, or see `hl-smi -n link`")
+
+
+def _hidden_use(views: list[DeviceView]) -> Iterator[Check]:
+    for view in views:
+        used = generations.hidden_use_bytes(view)
+        if used is not None:
+            message = (
+                f"{view.device.key} is in use? {used / 2**30:.1f} GiB of its memory are taken and no holder is seen: "
+                "it is hidden, or the value is old"
+            )
+            yield Check(IN_USE, CheckLevel.ASK, message, "take another card, or answer with --yes")
