@@ -29,14 +29,9 @@ def run(context: Context) -> Iterator[Check]:
 
 def _group(context: Context, cards: list[Device]) -> Iterator[Check]:
     machine = [view.device for view in context.inventory.devices if view.device.vendor == "gaudi"]
-    fault = groups.fault(cards, machine)
-    if fault is None:
-        return
-    if context.processes > 1:
+    fault = groups.fault(cards, machine) if context.processes > 1 else None
+    if fault is not None:
         yield Check("device-group", CheckLevel.ASK, fault.words, groups.remedy(cards, machine))
-    elif context.job.launcher == "none" and not context.job.worker:
-        message = f"{fault.words}; it matters if the program starts ranks itself"
-        yield Check("device-group", CheckLevel.WARNING, message, groups.remedy(cards, machine))
 
 
 def _ports(context: Context, views: list[DeviceView]) -> Iterator[Check]:
