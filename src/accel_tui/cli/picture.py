@@ -40,7 +40,7 @@ def _device_row(output: Output, view: DeviceView) -> list[Part]:
     device = view.device
     name = f"{device.name} (simulated)" if device.simulated else device.name
     return [
-        Styled(short_key(view), "strong"),
+        Styled(short_key(view) + _mask_number(view), "strong"),
         (device.pci_address or "").removeprefix("0000:"),
         name,
         _figure(view, "utilization_percent", lambda value: f"{value:.0f}"),
@@ -61,6 +61,12 @@ def short_key(view: DeviceView) -> str:
         return device.key
     tile = device.key.rpartition("#")[2] if "#" in device.key else ""
     return f"{device.vendor}:{number}" + (f".{tile}" if tile else "")
+
+
+def _mask_number(view: DeviceView) -> str:
+    """The number that an affinity mask has for it, where that is not its position."""
+    number = view.device.details.get("affinity_mask")
+    return f" (mask {number})" if number is not None else ""
 
 
 def _figure(view: DeviceView, name: str, write: Callable[[float], str]) -> Part:

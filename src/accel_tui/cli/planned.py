@@ -91,8 +91,16 @@ def tell_plan(output: Output, plan: Plan, devices: Inventory) -> None:
 
     from accel_tui.cli.picture import short_key
 
-    names = {view.device.key: short_key(view) for view in devices.devices}
-    chosen = [key if names.get(key, key) == key else f"{names[key]} ({key})" for key in plan.devices]
+    known = {view.device.key: view for view in devices.devices}
+
+    def named(key: str) -> str:
+        if key not in known:
+            return key
+        name, number = short_key(known[key]), known[key].device.details.get("affinity_mask")
+        words = ([] if name == key else [key]) + ([] if number is None else [f"mask {number}"])
+        return f"{name} ({', '.join(words)})" if words else name
+
+    chosen = [named(key) for key in plan.devices]
 
     def fact(word: str, value: str | Styled) -> None:
         output.line(Styled(f"{word:<9}", "muted"), value)

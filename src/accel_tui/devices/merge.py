@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, ReadingStatus
+from accel_tui.vendors.xpu import order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 CORE_READINGS = ("utilization_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
 """Shown as `pending` before a source of readings answered for the first time."""
@@ -121,9 +122,21 @@ def _ordered(devices: Sequence[Device]) -> tuple[Device, ...]:
     ranked = []
     for device in devices:
         known = addresses.get(device.vendor, [])
-        order = known.index(device.pci_address) if device.pci_address in known else None
-        ranked.append(replace(device, pci_order=order))
-    return tuple(sorted(ranked, key=_place))
+        rank = known.index(device.pci_address) if device.pci_address in known else None
+        ranked.append(replace(device, pci_order=rank))
+    return tuple(sorted(map(_numbered(ranked), ranked), key=_place))
+
+
+def _numbered(devices: Sequence[Device]) -> Callable[[Device], Device]:
+    """Adds `affinity_mask` to the details of an Intel GPU whose number in a mask is not its position."""
+    numbers = order.shown(devices)
+
+    def number(device: Device) -> Device:
+        if device.key not in numbers:
+            return device
+        return replace(device, details={**device.details, "affinity_mask": numbers[device.key]})
+
+    return number
 
 
 def _place(device: Device) -> tuple[bool, str, int, str, str]:

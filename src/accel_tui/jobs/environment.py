@@ -148,7 +148,8 @@ def _devices(devices: Sequence[Device], shape: LaunchShape) -> Iterable[Environm
         if name in accelerators or (name == "cpu" and not accelerators):
             yield from vendor.environment([device for device in devices if device.vendor == name], shape)
         elif name != "cpu":
-            yield from vendor.hidden(shape) if not accelerators else ()
+            # Libraries differ in which kind they take first where they see two.
+            yield from vendor.hidden(shape)
 
 
 def _common(

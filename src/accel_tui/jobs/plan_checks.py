@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from accel_tui.jobs import environment, gaudi_checks
 from accel_tui.model.devices import DeviceState
 from accel_tui.model.plans import Check, CheckLevel, PlanWarning
+from accel_tui.vendors.xpu import launch as xpu
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from accel_tui.jobs.selectors import Selection, Selector
     from accel_tui.jobs.spec import Job
     from accel_tui.model.devices import DeviceView, Inventory
+
+_MOST = 60
+"""Characters of a variable's value that a warning quotes."""
 
 
 DOUBTS = frozenset({gaudi_checks.IN_USE})
@@ -77,7 +81,24 @@ def warnings(context: Context) -> tuple[PlanWarning, ...]:
     if context.allocated:
         text = f"inside {context.allocated}: the run lasts no longer than the allocation or container"
         remarks.append(PlanWarning("allocation", text))
+    remarks += _inherited(context)
+    everything = [view.device for view in context.inventory.devices]
+    remarks += xpu.warnings([device for device in context.selection.devices if device.vendor == "xpu"], everything)
     return tuple(remarks)
+
+
+def _inherited(context: Context) -> Iterator[PlanWarning]:
+    """Device variables of the submitter's shell that the selection puts aside."""
+    if context.allocated is not None:
+        return
+    names = [name for name in sorted(context.base) if environment.matches(name, environment.device_variables())]
+    if names:
+        told = ", ".join(f"{name}={_short(context.base[name])}" for name in names)
+        yield PlanWarning("inherited-device-variables", f"exported here and put aside, the selection decides: {told}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
 
 
 def _here(context: Context) -> Iterator[Check]:
@@ -115,11 +136,15 @@ def holder_words(view: DeviceView) -> str:
 
 
 def _yours(context: Context) -> Iterator[Check]:
-    outside = [
-        view.device.key
-        for view in context.accelerators
-        if view.device.key in context.foreign or view.device.state is DeviceState.NOT_YOURS
-    ]
+    listed = {view.device.key for view in context.inventory.devices}
+    shut = {view.device.key for view in context.accelerators if view.device.state is DeviceState.NOT_YOURS}
+    outside = []
+    for device in context.selection.devices:
+        card = device.key.partition("#")[0]
+        # A tile that has no row of its own stands or falls with its card.
+        key = device.key if device.key in listed else card
+        if device.vendor != "cpu" and (key in context.foreign or card in shut):
+            outside.append(device.key)
     if outside:
         message = f"outside your allocation: {', '.join(outside)}"
         yield Check("not-yours", CheckLevel.ASK, message, "choose cards of the allocation")

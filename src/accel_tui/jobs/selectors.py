@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ACCELERATORS = ("gaudi", "xpu")
 
 _ITEM = re.compile(r"(0|[1-9][0-9]{0,3})(?:-(0|[1-9][0-9]{0,3})|\.(0|[1-9][0-9]{0,2}))?")
-_PCI = re.compile(r"([0-9a-fA-F]{4}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])(?:#(0|[1-9][0-9]?))?")
+_PCI = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])(?:#(0|[1-9][0-9]?))?")
 _EXAMPLES = "such as gaudi:0,1 or gaudi:0-3, xpu:0,2 or xpu:0.1, pci:0000:17:00.0, cpu, auto, auto:gaudi:2, none"
 
 

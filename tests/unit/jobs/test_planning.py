@@ -77,9 +77,18 @@ def test_the_order_variable_stays_out_beside_an_integrated_gpu() -> None:
     assert variables(alone)["ZE_AFFINITY_MASK"] == "1"
 
 
+def test_only_one_kind_of_accelerator_is_visible() -> None:
+    server = hosts.inventory(hosts.gaudi(0), hosts.xpu(0))
+    assert variables(planned(job(), "gaudi:0", server))["ZE_AFFINITY_MASK"] == "9999"
+    names = variables(planned(job(), "xpu:0", server))
+    assert (names["ZE_AFFINITY_MASK"], names["TORCH_DEVICE_BACKEND_AUTOLOAD"]) == ("0", "0")
+
+
 def test_tiles_and_cards_are_counted_in_one_hierarchy() -> None:
     names = variables(planned(job(), "xpu:0,1.1", hosts.max_server()))
-    assert (names["ZE_AFFINITY_MASK"], names["ZE_FLAT_DEVICE_HIERARCHY"]) == ("0,1,3", "FLAT")
+    assert (names["ZE_AFFINITY_MASK"], names["ZE_FLAT_DEVICE_HIERARCHY"]) == ("0,1.1", "COMPOSITE"), "two devices"
+    both = variables(planned(job(), "xpu:1.0,1.1", hosts.max_server()))
+    assert (both["ZE_AFFINITY_MASK"], both["ZE_FLAT_DEVICE_HIERARCHY"]) == ("2,3", "FLAT"), "not one card"
     absent = variables(planned(job(), "xpu:0.1,3", hosts.inventory()))
     assert (absent["ZE_AFFINITY_MASK"], absent["ZE_FLAT_DEVICE_HIERARCHY"]) == ("0.1,3", "COMPOSITE")
 
