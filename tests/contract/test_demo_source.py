@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from accel_tui.devices.survey import survey
+from accel_tui.keeper import locks
 from accel_tui.model.devices import DeviceState, ReadingStatus
 from accel_tui.model.errors import ExitCode, UsageError
 from accel_tui.vendors.demo import demo_names
@@ -61,3 +65,50 @@ def test_a_wrong_name_is_told_with_the_right_ones() -> None:
         survey(object(), "server9")
     assert caught.value.exit_code is ExitCode.USAGE
     assert all(name in caught.value.message for name in demo_names())
+
+
+def test_a_card_that_a_run_has_comes_to_life_and_rests_again(tmp_path: Path) -> None:
+    folder = locks.lock_folder(str(tmp_path / "locks"))
+    moment = [1.8e9]
+    source = DemoSource("gaudi3", clock=lambda: moment[0], locks=folder)
+    key = next(device.key for device in source.inventory()[0] if device.module_id == 5)
+    idle = source.read()[key]
+    assert (idle["utilization_percent"].value, idle["memory_used_bytes"].value) == (0, 672 << 20)
+    held = locks.take([locks.lock_path(folder, key)], {"run": "one"})
+    source.read()
+    moment[0] += 60
+    readings = source.read()
+    used, busy = readings[key]["memory_used_bytes"].value, readings[key]["utilization_percent"].value
+    assert isinstance(used, int)
+    assert used > 64 << 30
+    assert isinstance(busy, float)
+    assert busy > 20
+    assert [
+        one for one, named in readings.items() if one not in (key, "cpu") and named["utilization_percent"].value
+    ] == []
+    os.close(held[0])
+    assert source.read()[key]["utilization_percent"].value == 0
+
+
+def test_a_run_on_a_tile_shows_on_its_card_too(tmp_path: Path) -> None:
+    folder = locks.lock_folder(str(tmp_path / "locks"))
+    moment = [1.8e9]
+    source = DemoSource("max1550x2", clock=lambda: moment[0], locks=folder)
+    held = locks.take([locks.lock_path(folder, "pci:0000:29:00.0#1")], {"run": "one"})
+    source.read()
+    moment[0] += 60
+    busy = {key for key, named in source.read().items() if key != "cpu" and named["utilization_percent"].value}
+    assert busy == {"pci:0000:29:00.0", "pci:0000:29:00.0#1"}
+    os.close(held[0])
+
+
+def test_an_integrated_gpu_offers_what_it_has_and_uuids_are_those_of_torch() -> None:
+    source = DemoSource("mixed", clock=lambda: 1.8e9)
+    devices = {device.key: device for device in source.inventory()[0]}
+    integrated = devices["pci:0000:00:02.0"]
+    assert integrated.details["integrated"]
+    assert integrated.uuid == "8680677d-0000-0000-0002-000000000000"
+    assert "power_watts" not in source.read()[integrated.key]
+    assert devices["pci:0000:8a:00.0"].uuid == "868011e2-0000-0000-8a00-000000000000"
+    tiles = DemoSource("max1550x2").inventory()[0]
+    assert tiles[2].uuid == "8680d50b-0000-0000-2900-000000000002"

@@ -114,3 +114,20 @@ def test_a_program_in_the_foreground_is_given_no_place_among_the_runs(gaudi3: Co
     assert "HABANA_VISIBLE_MODULES=0" in seen
     assert "/runs/" not in seen
     assert "/runs/" not in gaudi3("env", "--devices", "gaudi:0").expect(0).out
+
+
+@pytest.mark.parametrize("name", ["gaudi3", "gaudi2", "b60x4", "max1550x2", "mixed"])
+def test_every_output_says_that_the_cards_are_invented(name: str, own_world: object) -> None:
+    for line in _demo(name):
+        listed = line("devices", "--json").expect(0).json()
+        assert all(device["simulated"] for device in listed["devices"])
+        card = next(device for device in listed["devices"] if device["pci_order"] is not None)
+        select = card["key"]
+        assert f"the devices of {name} are invented" in line("env", "--devices", select).expect(0).err
+        ended = line("run", "--devices", select, "--wait", "--json", "--", "env").expect(0).json()
+        assert ended["simulated"] is True
+        wanted = (
+            f"HABANA_VISIBLE_MODULES={card['module_id']}\n" if card["vendor"] == "gaudi" else "ZE_AFFINITY_MASK=0\n"
+        )
+        assert wanted in line("logs", ended["id"]).expect(0).out
+        assert line("run", "--devices", select, "--json", "--", "true").expect(0).json()["simulated"] is True

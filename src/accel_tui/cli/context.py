@@ -125,6 +125,14 @@ class Context:
 
         return Client(self.state_dir, self.demo, self.settings, self.environment)
 
+    def say_simulated(self) -> None:
+        """One line beside the data where the devices are invented."""
+        if self.demo is not None:
+            from accel_tui.cli.output import Styled
+
+            words = f" the devices of {self.demo} are invented; jobs on them run on the CPU"
+            self.output.note(Styled(" simulated ", "simulated"), Styled(words, "muted"))
+
     def check_demo(self) -> None:
         """Raises:
         UsageError: `--demo` names no invented host.

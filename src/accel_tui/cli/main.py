@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+_SPEAK_FOR_THEMSELVES = frozenset({"completion", "supervisor", "exec"})
+"""Verbs that have nothing to do with devices, and the one that says of them what it must when it has them."""
+
+
 def main(argv: Sequence[str], screen: Callable[[Context], int] | None = None) -> int:
     """Run the verb that `argv` asks for; returns the exit code.
 
@@ -57,6 +61,8 @@ class _Invocation:
             if self._screen is not None and plain.screen_can_be_shown(context):
                 return self._screen(context)
             return plain.run(context)
+        if verb.name not in _SPEAK_FOR_THEMSELVES:
+            context.say_simulated()
         return verb.load().run(context)
 
     def report_folder(self) -> Path:

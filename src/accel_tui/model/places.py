@@ -26,11 +26,14 @@ class Places:
     xpu_source: str = "auto"
     demo: str | None = None
     """Name of the simulated server; None on a real host."""
+    demo_locks: str | None = None
+    """Folder with the locks of simulated cards, so that a card on which a run runs looks like one; no setting."""
 
     @classmethod
     def of(cls, settings: object, demo: str | None = None) -> Places:
         """The places that `settings` (any object with attributes of these names) states; unset ones stay default."""
-        stated = {field.name: getattr(settings, field.name, None) for field in fields(cls) if field.name != "demo"}
+        names = [field.name for field in fields(cls) if not field.name.startswith("demo")]
+        stated = {name: getattr(settings, name, None) for name in names}
         return cls(**{name: str(value) for name, value in stated.items() if value not in (None, "")}, demo=demo)
 
     def to_json(self) -> dict[str, Any]:

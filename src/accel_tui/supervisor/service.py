@@ -113,7 +113,7 @@ class Service:
         lock_dir = str(state / "locks") if demo is not None else settings.lock_dir
         self.reservations = Reservations(lock_dir, self.book, user_name(os.getuid()))
         self.sampler = Sampler(
-            Places.of(settings, demo),
+            dataclasses.replace(Places.of(settings, demo), demo_locks=None if demo is None else lock_dir),
             environment=self.environment,
             reserved_by=self.reservations.reserved_by,
             run_of=run_of,

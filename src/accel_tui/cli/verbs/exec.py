@@ -41,6 +41,7 @@ def run(context: Context) -> int:
     except KeyboardInterrupt:
         context.output.note("nothing was started")
         return int(ExitCode.INTERRUPTED)
+    context.say_simulated()
     environment = environment_for(plan, dict(context.environment), {})
     code = run_here(context.command, environment, list(locks.values()))
     _give_back(context, locks)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 SOURCE = "simulated"
 _STALE_PERIOD = 600.0
+_RUN_LOAD, _RUN_MEMORY = 0.82, 0.68
+"""What a card does, and how much of its memory is taken, while a run has it."""
+_LOADING_SECONDS = 12.0
+"""How long a model is loaded before the card computes."""
 
 
 def readings(card: Card, moment: float) -> dict[str, Reading]:
@@ -31,10 +35,16 @@ def readings(card: Card, moment: float) -> dict[str, Reading]:
 
 def activity(card: Card, moment: float) -> float:
     """Utilization from 0 to 1: waves of three lengths about the card's load; an idle card stays at 0."""
-    if card.load <= 0:
+    load = max(card.load, _RUN_LOAD * max(0.0, 2 * _loaded(card, moment) - 1))
+    if load <= 0:
         return 0.0
-    swing = min(card.load, 1 - card.load) * 0.8
-    return min(1.0, max(0.0, card.load + swing * _wave(card, moment)))
+    swing = min(load, 1 - load) * 0.8
+    return min(1.0, max(0.0, load + swing * _wave(card, moment)))
+
+
+def _loaded(card: Card, moment: float) -> float:
+    """How much of its model the card's run has loaded, 0 to 1."""
+    return 0.0 if card.run_since is None else min(1.0, max(0.0, (moment - card.run_since) / _LOADING_SECONDS))
 
 
 def _wave(card: Card, moment: float) -> float:
@@ -51,6 +61,7 @@ def _accelerator(card: Card, moment: float) -> dict[str, float | str]:
     model, busy, wave = card.model, activity(card, moment), _wave(card, moment)
     span = model.top_watts - model.idle_watts
     used = model.idle_memory_bytes if card.used_bytes is None else card.used_bytes
+    used = max(used, int(_RUN_MEMORY * _loaded(card, moment) * model.memory_bytes))
     values: dict[str, float | str] = {
         "utilization_percent": round(100 * busy, 1),
         "memory_used_bytes": int(used + busy * (1 << 28)),
@@ -65,7 +76,7 @@ def _accelerator(card: Card, moment: float) -> dict[str, float | str]:
         "ecc_corrected": zlib.crc32(card.device.key.encode()) % 3,
         "ecc_uncorrected": 0,
         "pcie_gen": model.pcie_gen,
-        "pcie_width": 16,
+        "pcie_width": model.pcie_width,
         "pcie_rx_bytes_per_second": int(2.1e9 * busy),
         "pcie_tx_bytes_per_second": int(0.8e9 * busy),
         "reset_count": 0,
@@ -74,6 +85,9 @@ def _accelerator(card: Card, moment: float) -> dict[str, float | str]:
         values |= {"links_up": model.links, "links_expected": model.links}
     if model.fan_rpm is not None:
         values["fan_rpm"] = round(model.fan_rpm * (1 + 2 * busy))
+    if model.integrated:  # it shares memory and power with the CPU, and sits on no slot
+        own = {"utilization_percent", "memory_used_bytes", "temperature_celsius", "clock_mhz", "throttle_reasons"}
+        values = {name: value for name, value in values.items() if name in own}
     return values
 
 

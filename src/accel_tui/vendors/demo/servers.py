@@ -35,6 +35,7 @@ class Model:
     tiles: int = 1
     fan_rpm: int | None = None
     integrated: bool = False
+    pcie_width: int = 16
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Card:
     """Readings that this account may not see."""
     stale: bool = False
     """It stopped answering a while ago."""
+    run_since: float | None = None
+    """Since when a run of ours has it, in seconds since the epoch; None: none has."""
 
 
 HL_325L = Model(
@@ -59,11 +62,12 @@ HL_325L = Model(
 )
 HL_225 = Model("gaudi", "hpu", "HL-225", 96 * GIB, 768 << 20, 91, 520, 600, 1100, 1650, 4, "1.23.0-0a1b2c3", links=21)
 B60 = Model("xpu", "xpu", "Intel(R) Arc(TM) Pro B60 Graphics", 24 * GIB, 96 << 20, 30, 190, 200, 400, 2400, 5, "6.17.0",
-            fan_rpm=820)  # fmt: skip
+            fan_rpm=820, pcie_width=8)  # fmt: skip
 MAX_1550 = Model("xpu", "xpu", "Intel(R) Data Center GPU Max 1550", 128 * GIB, 120 << 20, 152, 560, 600, 900, 1600, 5,
                  "25.18.33578", tiles=2)  # fmt: skip
-INTEGRATED = Model("xpu", "xpu", "Intel(R) UHD Graphics 770", 32 * GIB, 64 << 20, 4, 15, 25, 300, 1550, 3, "6.17.0",
+INTEGRATED = Model("xpu", "xpu", "Intel(R) Graphics", 62 * GIB, 64 << 20, 4, 15, 25, 300, 2000, 3, "6.17.0",
                    integrated=True)  # fmt: skip
+WORKSTATION = Model("cpu", "cpu", "Intel(R) Core(TM) Ultra 9 285K", 125 * GIB, 9 * GIB, 38, 210, 250, 800, 5600, 5, "")
 HOST = Model("cpu", "cpu", "Intel(R) Xeon(R) Platinum 8480+", 1007 * GIB, 38 * GIB, 190, 640, 700, 1200, 3000, 5, "")
 
 # Slot, driver number and address differ on purpose: nothing may take one for another.
@@ -102,25 +106,27 @@ def server(name: str) -> tuple[Card, ...]:
     Raises:
         UsageError: there is no such server.
     """
-    return (*_SERVERS[check_demo(name)](), host())
+    return (*_SERVERS[check_demo(name)](), host(WORKSTATION, 24, 1) if name == "mixed" else host(HOST, 224, 2))
 
 
-def host() -> Card:
+def host(model: Model, threads: int, sockets: int) -> Card:
+    """The CPU beside the cards; the one of a workstation has no hyper-threads."""
+    cores = threads // sockets
     details = {
-        "cores": 112.0,
-        "physical_cores": 112,
-        "threads": 224,
-        "sockets": 2,
-        "affinity": "0-223",
+        "cores": float(cores),
+        "physical_cores": cores,
+        "threads": threads,
+        "sockets": sockets,
+        "affinity": f"0-{threads - 1}",
         "quota_cores": None,
-        "numa_nodes": [0, 1],
-        "memory_host_bytes": HOST.memory_bytes,
+        "numa_nodes": list(range(sockets)),
+        "memory_host_bytes": model.memory_bytes,
         "memory_limited": False,
     }
     device = Device(
-        "cpu", "cpu", "cpu", HOST.name, memory_total_bytes=HOST.memory_bytes, simulated=True, details=details
+        "cpu", "cpu", "cpu", model.name, memory_total_bytes=model.memory_bytes, simulated=True, details=details
     )
-    return Card(device, HOST, load=0.12)
+    return Card(device, model, load=0.12)
 
 
 def gaudi(model: Model, module: int, index: int, address: str) -> Card:
@@ -147,10 +153,10 @@ def gaudi(model: Model, module: int, index: int, address: str) -> Card:
     return Card(device, model)
 
 
-def xpu(model: Model, index: int, address: str, pci_id: str, numa: int = 0) -> Card:
-    bus = address.split(":")[1]
+def xpu(model: Model, index: int, address: str, pci_id: str, numa: int = 0, *, driver: str = "xe") -> Card:
     details = {
         "node": f"dri/renderD{128 + index}",
+        "driver": driver,
         "pci_id": pci_id,
         "integrated": model.integrated,
         "tiles": model.tiles,
@@ -162,7 +168,7 @@ def xpu(model: Model, index: int, address: str, pci_id: str, numa: int = 0) -> C
         name=model.name,
         index=index,
         pci_address=address,
-        uuid=f"8680{pci_id[7:9]}{pci_id[5:7]}-0000-0000-{bus}00-000000000000",
+        uuid=_uuid(address, pci_id),
         driver_version=model.driver_version,
         memory_total_bytes=model.memory_bytes,
         numa_node=numa,
@@ -170,6 +176,13 @@ def xpu(model: Model, index: int, address: str, pci_id: str, numa: int = 0) -> C
         details=details,
     )
     return Card(device, model)
+
+
+def _uuid(address: str, pci_id: str, tile: int = 0) -> str:
+    """As torch prints it: vendor, device, revision, domain, bus, slot and function in byte order, the tile last."""
+    _, bus, slot = address.split(":")
+    slot, function = slot.split(".")
+    return f"8680{pci_id[7:9]}{pci_id[5:7]}-0000-0000-{bus}{slot}-{int(function):02x}00000000{tile:02x}"
 
 
 def tiles(card: Card) -> list[Card]:
@@ -181,7 +194,7 @@ def tiles(card: Card) -> list[Card]:
             card.device,
             key=f"{card.device.key}#{tile}",
             name=f"{card.model.name} tile {tile}",
-            uuid=None,
+            uuid=_uuid(card.device.pci_address or "", str(card.device.details["pci_id"]), tile + 1),
             memory_total_bytes=card.model.memory_bytes // count,
             details={**card.device.details, "tiles": 1, "tile": tile, "card": card.device.key},
         )
@@ -244,12 +257,13 @@ def _server8() -> list[Card]:
 
 
 def _mixed() -> Sequence[Card]:
+    """No shop sells this one: an integrated GPU beside discrete cards of two vendors, so that all are tried at once."""
     return [
         gaudi(HL_325L, 2, 1, "0000:4c:00.0"),
         gaudi(HL_325L, 3, 0, "0000:5d:00.0"),
-        xpu(INTEGRATED, 0, "0000:00:02.0", "8086:4680"),
-        xpu(B60, 1, "0000:8a:00.0", "8086:e211", numa=1),
-        xpu(B60, 2, "0000:b1:00.0", "8086:e211", numa=1),
+        xpu(INTEGRATED, 0, "0000:00:02.0", "8086:7d67", driver="i915"),
+        xpu(B60, 1, "0000:8a:00.0", "8086:e211"),
+        xpu(B60, 2, "0000:b1:00.0", "8086:e211"),
     ]
 
 
@@ -264,7 +278,7 @@ _SERVERS: dict[str, Callable[[], Sequence[Card]]] = {
     "max1550x2": lambda: [
         card
         for index, bus in enumerate(("29", "9a"))
-        for card in tiles(xpu(MAX_1550, index, f"0000:{bus}:00.0", "8086:0bd5", numa=index))
+        for card in tiles(xpu(MAX_1550, index, f"0000:{bus}:00.0", "8086:0bd5", numa=index, driver="i915"))
     ],
     "mixed": _mixed,
 }
