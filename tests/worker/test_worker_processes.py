@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from accel_tui.keeper import processes
 from accel_tui_worker import archive, checkpoints
 from support import world
 from support.waiting import wait_for
@@ -121,14 +122,21 @@ def _start_below(launcher: list[Any], folder: Path, python: str) -> None:
 def test_a_rank_does_not_outlive_its_launcher(tmp_path: Path, torch_python: str, train_job: MakeJob) -> None:
     job = {**train_job(max_steps=FOREVER), "launch": {"launcher": "torchrun"}}
     _start_below([sys.executable, "-c", LAUNCHER], make_run(tmp_path, job), torch_python)
-    wait_for(lambda: of("result", tmp_path), what="the end of the rank")
+    _wait_for_the_end(tmp_path)
     assert of("error", tmp_path)[0]["type"] == "LauncherDied"
     assert of("result", tmp_path)[0]["ok"] is False
 
 
+def _wait_for_the_end(folder: Path, rank: int = 0) -> None:
+    """Wait for the result of a rank that is no child of ours, and for its exit."""
+    wait_for(lambda: of("result", folder, rank), seconds=90, what=f"the result of rank {rank}")
+    start = of("start", folder, rank)[0]
+    wait_for(lambda: not processes.alive(start["pid"], start["start_time"]), what=f"the exit of rank {rank}")
+
+
 def test_a_worker_outlives_its_keeper(tmp_path: Path, torch_python: str, generate_job: MakeJob) -> None:
     _start_below([sys.executable, "-c", LAUNCHER], make_run(tmp_path, generate_job()), torch_python)
-    wait_for(lambda: of("result", tmp_path), seconds=90, what="the end of the job")
+    _wait_for_the_end(tmp_path)
     assert of("result", tmp_path)[0]["ok"] is True
 
 
@@ -140,7 +148,7 @@ def test_ranks_do_not_outlive_a_killed_torchrun(tmp_path: Path, torch_python: st
     process.process.kill()
     process.end()
     for rank in (0, 1):
-        wait_for(lambda rank=rank: of("result", tmp_path, rank), what=f"the end of rank {rank}")  # type: ignore[misc]
+        _wait_for_the_end(tmp_path, rank)
         assert of("error", tmp_path, rank)[0]["type"] == "LauncherDied"
 
 
