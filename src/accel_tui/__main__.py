@@ -21,14 +21,17 @@ def main() -> None:
 
 
 def _screen(context: Context) -> int:
-    """Show the screen for what the command line says."""
+    """Show the screen for what the command line says: the whole one, or with `view` one log alone."""
     from accel_tui.cli.choosing import working_folder
     from accel_tui.tui.app import Options
     from accel_tui.tui.running import run_screen
 
-    said = context.arguments
-    options = Options(said.session, said.theme, said.read_only, context.output.ascii_only, context.demo)
-    return run_screen(context.state_dir, context.settings, context.environment, working_folder(), options)
+    said, viewed = context.arguments, context.viewed
+    session, read_only = (None, True) if viewed is not None else (said.session, said.read_only)
+    options = Options(session, said.theme, read_only, context.output.ascii_only, context.demo)
+    # A file is looked at without a supervisor: its state folder need not be usable then.
+    folder = context.state_path if isinstance(viewed, str) else context.state_dir
+    return run_screen(folder, context.settings, context.environment, working_folder(), options, looked_at=viewed)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from accel_tui.cli.output import Output
     from accel_tui.client.connection import Client
     from accel_tui.config.settings import Settings
+    from accel_tui.model.runs import Run
 
 
 def own_environment() -> dict[str, str]:
@@ -43,6 +44,10 @@ class Context:
         """The argument list after `--`."""
         self.output = output
         self.environment = environment
+        self.screen: Callable[[Context], int] | None = None
+        """Shows the screen, which this package does not know; None where there is none."""
+        self.viewed: Run | str | None = None
+        """What `view` shows alone: a run, or the absolute path of a file."""
 
     @property
     def demo(self) -> str | None:

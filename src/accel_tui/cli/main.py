@@ -52,6 +52,7 @@ class _Invocation:
     def run(self) -> int:
         verb, arguments, command = parser.parse(self._argv)
         context = self._context = Context(arguments, command, self._output, self._environment)
+        context.screen = self._screen
         context.check_demo()
         self._output.own_flags = context.own_flags
         if verb is None:

@@ -51,12 +51,17 @@ def validate(context: Context) -> None:
         from accel_tui.jobs.session import load_session
 
         load_session(wanted.session)
-    if wanted.theme is not None:
-        names = theme_names(context)
-        if wanted.theme not in names:
-            raise UsageError(
-                f"no theme {wanted.theme!r}", remedy=f"themes: {', '.join(names) or 'none are shipped yet'}"
-            )
+    check_theme(context)
+
+
+def check_theme(context: Context) -> None:
+    """Raises:
+    UsageError: `--theme` names no theme.
+    """
+    wanted = context.arguments.theme
+    names = [] if wanted is None else theme_names(context)
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"no theme {wanted!r}", remedy=f"themes: {', '.join(names) or 'none are shipped yet'}")
 
 
 def theme_names(context: Context) -> list[str]:

@@ -48,6 +48,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("runs", "live runs and those of the last 7 days"),
     Verb("show", "one run in full"),
     Verb("logs", "the log of a run, or a log file"),
+    Verb("view", "the log screen alone, of a run or of any file"),
     Verb("metrics", "the curves of a run"),
     Verb("stop", "stop runs; training saves a checkpoint first"),
     Verb("rerun", "run a job again"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.logs.follow import follow
 from accel_tui.logs.lines import Line, last_frame
+from accel_tui.logs.source import FileSource
+from accel_tui.model.errors import UsageError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
     from accel_tui.cli.output import Output
@@ -23,6 +27,22 @@ def text_of(line: Line) -> str:
     if line.discarded:
         return f"[{line.end - line.offset} bytes were discarded here]"
     return last_frame(line.data).decode("utf-8", "replace")
+
+
+def named_file(wanted: argparse.Namespace) -> Path | None:
+    """The file of `--file`, which can be read; None where a run is meant.
+
+    Raises:
+        UsageError: both or neither of RUN and `--file` are given.
+        FileError: the file is missing or unreadable.
+    """
+    if (wanted.ref is None) == (wanted.file is None):
+        raise UsageError("RUN or --file PATH is needed" if wanted.ref is None else "RUN and --file exclude each other")
+    if wanted.file is None:
+        return None
+    path = Path(wanted.file).expanduser()
+    FileSource.existing(path)
+    return path
 
 
 def tail(output: Output, source: ByteSource, start: int, ended: Callable[[], bool]) -> Iterator[Line]:

@@ -97,8 +97,16 @@ class AccelApp(App[str], inherit_bindings=False):
         if self._endings is not None:
             self._endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
         self.desk.open(self)
-        self.push_screen(MainScreen(self.services, self._panes))
+        self.push_screen(self.first_screen())
         self.set_interval(1.0, self.desk.tick)
+        self.begin()
+
+    def first_screen(self) -> MainScreen:
+        """What is shown from the beginning on."""
+        return MainScreen(self.services, self._panes)
+
+    def begin(self) -> None:
+        """Listen to the supervisor, and read what the first paint can do without."""
         self.feed.start()
         self.run_worker(self._remember(), group="remember")
         self.call_after_refresh(self._load_themes)

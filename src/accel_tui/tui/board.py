@@ -121,6 +121,8 @@ class Board:
     """Keys of picked devices, in the order of the table."""
     selected: str | None = None
     """The id of the run that Log and Metrics follow."""
+    file: str | None = None
+    """The file that Log shows in place of a run's log; absolute."""
     draft: Draft | None = None
     session: OpenSession | None = None
     span: float | None = 300.0

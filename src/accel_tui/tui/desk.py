@@ -158,6 +158,10 @@ class Desk:
         if run != self._board.selected:
             self._change(selected=run)
 
+    def look_into(self, file: str) -> None:
+        """Have Log show that file in place of a run's log."""
+        self._change(file=file)
+
     def look_at(self, span: float | None) -> None:
         """Have charts show another span of time."""
         if span != self._board.span:

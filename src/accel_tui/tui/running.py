@@ -15,17 +15,28 @@ from accel_tui.tui.naming import count
 
 if TYPE_CHECKING:
     from accel_tui.config.settings import Settings
+    from accel_tui.model.runs import Run
 
 
-def run_screen(state_dir: Path, settings: Settings, environment: Mapping[str, str], cwd: str, options: Options) -> int:
+def run_screen(
+    state_dir: Path,
+    settings: Settings,
+    environment: Mapping[str, str],
+    cwd: str,
+    options: Options,
+    *,
+    looked_at: Run | str | None = None,
+) -> int:
     """Show the screen until the person leaves it, or its terminal is gone; the exit code.
+
+    With `looked_at` it shows one log alone: a run's, or that of the file at this absolute path.
 
     Raises whatever ended the application against its will.
     """
     if sys.__stderr__ is not None and not sys.__stderr__.isatty():
         setattr(sys, "__stderr__", sys.__stdout__)  # noqa: B010 - Textual draws there; a redirected one is no screen
     while True:
-        app = _application(state_dir, settings, environment, cwd, options)
+        app = _application(state_dir, settings, environment, cwd, options, looked_at=looked_at)
         with Endings() as endings:
             app.use(endings)
             demo = app.run()
@@ -40,11 +51,21 @@ def run_screen(state_dir: Path, settings: Settings, environment: Mapping[str, st
 
 
 def _application(
-    state_dir: Path, settings: Settings, environment: Mapping[str, str], cwd: str, options: Options
+    state_dir: Path,
+    settings: Settings,
+    environment: Mapping[str, str],
+    cwd: str,
+    options: Options,
+    *,
+    looked_at: Run | str | None,
 ) -> AccelApp:
     def make() -> Client:
         return Client(state_dir, options.demo, settings, environment)
 
+    if looked_at is not None:
+        from accel_tui.tui.viewing import ViewApp
+
+        return ViewApp(make, settings, environment, cwd, options, looked_at=looked_at)
     return AccelApp(make, settings, environment, cwd, options)
 
 

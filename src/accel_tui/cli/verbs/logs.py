@@ -123,14 +123,11 @@ def _log(context: Context) -> tuple[Path, Callable[[], bool]]:
     Raises:
         FileError: the file of `--file` is missing or unreadable.
     """
-    wanted = context.arguments
-    if (wanted.ref is None) == (wanted.file is None):
-        raise UsageError("RUN or --file PATH is needed" if wanted.ref is None else "RUN and --file exclude each other")
-    if wanted.file is not None:
-        from accel_tui.logs.source import FileSource
+    from accel_tui.cli.tailing import named_file
 
-        path = Path(wanted.file).expanduser()
-        FileSource.existing(path)
+    wanted = context.arguments
+    path = named_file(wanted)
+    if path is not None:
         return path, lambda: False
     found = context.client.run(wanted.ref)
     if found.state is RunState.QUEUED and not wanted.follow:

@@ -32,7 +32,7 @@ from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 from accel_tui.tui.widgets.parts import Part, PartLine
-from accel_tui.tui.widgets.pieces import Cell, Piece, cell_width
+from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, cell_width
 
 if TYPE_CHECKING:
     from accel_tui.tui.screens.palette import Entry
@@ -77,7 +77,7 @@ class MainScreen(ExactScreen, Doer):
         self._entries = panes
         self._panes: dict[str, Pane] = {}
         self._reach: dict[str, Pane] = {}
-        self._wish = Wish(shown="devices")
+        self._wish = Wish(shown=panes[0].key)
         self._places: dict[str, Place] = {}
         self._layout_of: object = None
         self._before_whole: bool | None = None
@@ -99,7 +99,7 @@ class MainScreen(ExactScreen, Doer):
         self.services.desk.watch(self, self.show)
         self._arrange()
         self.show(self.board)
-        self._panes["devices"].take_focus()
+        self._panes[self._wish.shown].take_focus()
 
     # What is shown around the panes
 
@@ -118,10 +118,13 @@ class MainScreen(ExactScreen, Doer):
         if mode is Mode.TINY:
             self.query_one("#too-small", Lines).show(too_small(board, *self.app.size))
             return
-        self.query_one("#head", Lines).show([head(board, mode, self.glyphs, self.services.zone)])
+        self.query_one("#head", Lines).show([self._head(board, mode)])
         self._show_trouble(board)
         self._show_tabs()
         self._show_foot(board)
+
+    def _head(self, board: Board, mode: Mode) -> Ends:
+        return head(board, mode, self.glyphs, self.services.zone)
 
     def _show_trouble(self, board: Board) -> None:
         lines = trouble(board, self.services.zone)
@@ -147,9 +150,10 @@ class MainScreen(ExactScreen, Doer):
     def _show_foot(self, board: Board) -> None:
         pane = self._panes[self._wish.shown]
         narrow = self.mode is Mode.TABS
-        general = tuple(verb for verb in FOOT if verb not in pane.foot)
+        general = tuple(verb for verb in FOOT if verb not in pane.foot and verb in self.own_verbs)
         if narrow:
-            general = ("pane.next", *(verb for verb in general if verb != "pane.maximise"))
+            several = ("pane.next",) if len(self._panes) > 1 else ()
+            general = (*several, *(verb for verb in general if verb != "pane.maximise"))
         newest = self._newest(board)
         line = self.query_one("#foot", PartLine)
         room = self.app.size.width - 1 - min(cell_width(newest) + 2, self.app.size.width // 2 - 1 if newest else 0)

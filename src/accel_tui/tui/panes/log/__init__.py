@@ -21,6 +21,7 @@ from accel_tui.tui.panes import Pane
 from accel_tui.tui.panes.log import words
 from accel_tui.tui.panes.log.dress import Columns, dressed
 from accel_tui.tui.panes.log.finding import FindLine, Search, seek
+from accel_tui.tui.panes.log.subject import Subject, of_file, of_run
 from accel_tui.tui.screens.sheet import Sheet
 from accel_tui.tui.services import Services
 from accel_tui.tui.widgets.lines import Lines
@@ -56,7 +57,7 @@ class LogPane(Pane):
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
-        self._run: str | None = None
+        self._subject: Subject | None = None
         self._source: FileSource | None = None
         self._times: Times | None = None
         self._ranks: frozenset[int] = frozenset()
@@ -101,28 +102,31 @@ class LogPane(Pane):
 
     # Showing
 
+    def subject(self, board: Board) -> Subject | None:
+        """Whose log is shown: the selected run's, unless a file was named."""
+        return of_run(board.run) if board.file is None else of_file(Path(board.file))
+
     def show(self, board: Board) -> None:
-        run = board.run
-        if (None if run is None else run.id) != self._run:
-            self._open(run)
+        before, subject = self._subject, self.subject(board)
+        self._subject = subject
+        if (subject and subject.key) != (before and before.key):
+            self._open(subject)
         if self._times is not None:
             self._times.look()
-        self.view.say_when_empty(self.empty(*words.nothing(board, run)))
+        self.view.say_when_empty(self.empty(*words.nothing(board, subject)))
         self._arrange_columns()
-        self._show_around(board, run)
-        self._show_border(board, run)
+        self._show_around(board, None if subject is None else subject.run)
+        self._show_border()
 
     def on_resize(self) -> None:
         self.show(self.board)
 
-    def _open(self, run: Run | None) -> None:
-        """Show another run's log, from its end on."""
+    def _open(self, subject: Subject | None) -> None:
+        """Show another log, from its end on."""
         if self._source is not None:
             self._source.close()
-        self._run = None if run is None else run.id
-        folder = None if run is None else Path(run.folder)
-        self._source = None if folder is None else FileSource(folder / "log")
-        self._times = None if folder is None else Times(folder / "log.times")
+        self._source = None if subject is None else FileSource(subject.log)
+        self._times = None if subject is None or subject.times is None else Times(subject.times)
         self._rank, self._finder, self._only_hits, self._cut = None, None, False, (0, 0.0)
         self._ranks = frozenset() if self._source is None else _ranks_at_ends(self._source)
         if self.find.is_open:
@@ -168,11 +172,11 @@ class LogPane(Pane):
         rule = Rule("progress when it ended" if over else "")
         self.query_one("#progress", Lines).show([] if line is None else [rule, line])
 
-    def _show_border(self, board: Board, run: Run | None) -> None:
+    def _show_border(self) -> None:
         status = self.view.status
-        about = words.title(run, status, self._ranks, self._rank, only_hits=self._only_hits)
+        about = words.title(self._subject, status, self._ranks, self._rank, only_hits=self._only_hits)
         facts: list[Piece] = []
-        if run is not None and status.total:
+        if self._subject is not None and status.total:
             facts.append(Piece(words.length(status), "muted"))
             keys = [("find.open", "find"), ("event.next", "next problem")]
             if not status.following:
@@ -186,7 +190,7 @@ class LogPane(Pane):
         self._mark_cut(message.status)
         self._arrange_columns()
         self._search.count()
-        self._show_border(self.board, self.board.run)
+        self._show_border()
 
     def _mark_cut(self, status: Status) -> None:
         """Remember when the file was cut or replaced, and say so until another log is opened."""
@@ -213,8 +217,8 @@ class LogPane(Pane):
 
     def do_item_clear(self) -> None:
         """Hide the card about the failure."""
-        if self._run is not None:
-            self._hidden_cards.add(self._run)
+        if self._subject is not None:
+            self._hidden_cards.add(self._subject.key)
             self.show(self.board)
 
     def do_item_open(self) -> None:
@@ -314,7 +318,7 @@ class LogPane(Pane):
             self.view.narrow(needle if within is None else Both(within, needle))
         else:
             self.view.narrow(within)
-        self._show_border(self.board, self.board.run)
+        self._show_border()
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape" and self.find.input.has_focus:

@@ -8,6 +8,7 @@ from accel_tui.model.runs import Run, RunResult, RunState
 from accel_tui.model.times import time_seconds
 from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import Glyphs, duration, learning_rate, loss, moment, rate, thousands
+from accel_tui.tui.panes.log.subject import Subject
 from accel_tui.tui.widgets.bar import bar
 from accel_tui.tui.widgets.logview import Status
 from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, Rule, cell_width
@@ -24,8 +25,11 @@ _PHASES = {
 _BAD = (RunResult.FAILED, RunResult.LOST, RunResult.NOT_STARTED)
 
 
-def nothing(board: Board, run: Run | None) -> tuple[str, str]:
+def nothing(board: Board, subject: Subject | None) -> tuple[str, str]:
     """Why there is no line to show, and what changes that."""
+    if subject is not None and subject.run is None:
+        return f"{subject.name} is empty so far.", "What is written to it appears here."
+    run = None if subject is None else subject.run
     if run is None:
         if board.inventory is None:
             return "Asking the supervisor for the runs.", ""
@@ -139,9 +143,9 @@ def _figures(run: Run, room: int, *, live: bool) -> Cell:
     )
 
 
-def title(run: Run | None, status: Status, ranks: frozenset[int], rank: int | None, *, only_hits: bool) -> Cell:
+def title(subject: Subject | None, status: Status, ranks: frozenset[int], rank: int | None, *, only_hits: bool) -> Cell:
     """Subject and mode: `qwen3-lora  all ranks, following`."""
-    if run is None:
+    if subject is None:
         return ()
     modes = []
     if rank is not None:
@@ -150,19 +154,14 @@ def title(run: Run | None, status: Status, ranks: frozenset[int], rank: int | No
         modes.append("all ranks")
     if only_hits:
         modes.append("only hits")
-    if status.total and status.following and _live(run):
+    if status.total and status.following and subject.live:
         modes.append("following")
     mode = Piece("  " + ", ".join(modes) if modes else "", "muted")
     if status.following or not status.behind:
-        return (Piece(run.name), mode)
-    behind = (
-        f"{thousands(status.behind)} {'line' if status.behind == 1 else 'lines'} {'behind' if _live(run) else 'below'}"
-    )
-    return (Piece(run.name), mode, Piece(f"{', ' if modes else '  '}{behind}", "warn" if _live(run) else "muted"))
-
-
-def _live(run: Run) -> bool:
-    return run.state is not RunState.FINISHED
+        return (Piece(subject.name), mode)
+    lines = f"{thousands(status.behind)} {'line' if status.behind == 1 else 'lines'}"
+    behind = f"{', ' if modes else '  '}{lines} {'behind' if subject.live else 'below'}"
+    return (Piece(subject.name), mode, Piece(behind, "warn" if subject.live else "muted"))
 
 
 def length(status: Status) -> str:
