@@ -19,19 +19,20 @@ def each_run(
     act: Callable[[str], tuple[Run, str | None]],
     told: str,
     then: Callable[[Run], Run] | None = None,
-) -> None:
+) -> int:
     """Act on every run named in `refs` and tell each outcome; `then` is done to each when all were acted on.
 
-    One that fails does not keep the others from being done; the first failure is raised when all were tried.
+    One that fails does not keep the others from being done, nor from being told; the exit code is that of the first
+    failure. In words the first failure is raised when all were tried; a document holds it beside what was done.
     """
     done: list[Run] = []
     notes: list[str | None] = []
-    failures: list[AccelError] = []
+    failures: list[tuple[str, AccelError]] = []
     for ref in context.arguments.refs:
         try:
             run, note = act(ref)
         except AccelError as error:
-            failures.append(error)
+            failures.append((ref, error))
             continue
         done.append(run)
         notes.append(note)
@@ -39,10 +40,21 @@ def each_run(
             context.output.note(Styled(run.name, "strong"), f" {run.id}: {note or told}")
     if then is not None:
         done = [then(run) for run in done]
-    for failure in failures[1:]:
+    if context.output.json_wanted:
+        return _document(context, list(zip(done, notes, strict=True)), failures)
+    for _, failure in failures[1:]:
         context.output.note(context.output.glyph("failed"), " ", failure.message)
     if failures:
-        raise failures[0]
-    if context.output.json_wanted:
-        listed = [{**run.to_json(), "note": note} for run, note in zip(done, notes, strict=True)]
+        raise failures[0][1]
+    return 0
+
+
+def _document(context: Context, done: list[tuple[Run, str | None]], failures: list[tuple[str, AccelError]]) -> int:
+    listed = [{**run.to_json(), "note": note} for run, note in done]
+    if not failures:
         context.output.document({"schema": 1, "runs": listed})
+        return 0
+    first = failures[0][1]
+    failed = [{"ref": ref, **error.to_json()} for ref, error in failures]
+    context.output.document({"schema": 1, "error": first.to_json(), "runs": listed, "failures": failed})
+    return int(first.exit_code)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from accel_tui.config.settings import Settings
+    from accel_tui.model.orphans import Orphan
     from accel_tui.model.plans import Check, Plan
     from accel_tui.model.runs import Run
     from accel_tui.protocol import sse
@@ -288,6 +289,28 @@ class Client:
 
     def remove(self, ref: str) -> dict[str, Any]:
         return self.request("DELETE", paths.run(ref))
+
+    def orphans(self) -> tuple[Orphan, ...]:
+        """Processes that hold a device, or are left of a run, and that nobody looks after."""
+        from accel_tui.model.orphans import Orphan
+
+        return tuple(Orphan.from_json(one) for one in self.request("GET", paths.ORPHANS)["orphans"])
+
+    def end_orphan(self, orphan: Orphan, *, now: bool = False) -> dict[str, Any]:
+        """Ask one of our own orphans to end; it is killed after the grace time. `orphans` tells when it is gone."""
+        body = {"start_time": orphan.start_time, "now": now}
+        return self.request("POST", f"{paths.ORPHANS}/{orphan.pid}/end", body)
+
+    def prunable(self, older_than: float, keep: int = 0) -> tuple[list[Run], list[dict[str, str]]]:
+        """Finished runs that ended that many seconds ago, oldest first, and those of them that are still needed.
+
+        The latter are `{"id", "name", "reason"}`. The `keep` newest are in neither. `remove` deletes one.
+        """
+        from accel_tui.model.runs import Run
+
+        query = paths.with_query(paths.PRUNABLE, {"older_than": str(older_than), "keep": keep or None})
+        document = self.request("GET", query)
+        return [Run.from_json(run) for run in document["runs"]], document["kept"]
 
     def run_metrics(self, ref: str, *, devices: bool = True, points: int | None = None) -> dict[str, Any]:
         """The `metrics` document of a run; with `points`, that many of a curve at most."""

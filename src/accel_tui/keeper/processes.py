@@ -73,6 +73,29 @@ def _of_its_own(pid: int, tag: str) -> bool:
     )
 
 
+def ancestry(pid: int) -> tuple[int, int, int] | None:
+    """Parent, session and start time of a living process; None when there is none."""
+    fields = _stat(pid)
+    if fields is None or _ended(fields):
+        return None
+    return int(fields[_PARENT]), int(fields[_SESSION]), int(fields[_START])
+
+
+def of_any_run() -> list[tuple[int, int]]:
+    """Pid and start time of every living process of ours that was started in some run and is none of our own kind."""
+    found = []
+    for pid in _pids():
+        fields = _stat(pid)
+        if fields is None or _ended(fields) or pid == os.getpid():
+            continue
+        entries = _environment(pid).split(b"\0")
+        if any(one.startswith(f"{TAG}=".encode()) for one in entries) and not any(
+            one.startswith(f"{OWN}=".encode()) for one in entries
+        ):
+            found.append((pid, int(fields[_START])))
+    return found
+
+
 def tagged(tag: str) -> list[tuple[int, int]]:
     """Pid and start time of every living process of ours whose environment names the run `tag`."""
     wanted = f"{TAG}={tag}".encode("utf-8", "surrogateescape")

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from accel_tui.model.errors import UsageError
 from accel_tui.protocol import paths
-from accel_tui.supervisor.handlers import about, changes, devices, events, plans, runs
+from accel_tui.supervisor.handlers import about, changes, devices, events, orphans, plans, runs
 from accel_tui.supervisor.replies import answering, fault
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ _ROUTES = (
     ("POST", _RUN + "/release", changes.release),
     ("POST", _RUN + "/move", changes.move),
     ("DELETE", _RUN, changes.remove),
+    ("GET", paths.ORPHANS, orphans.listing),
+    ("POST", paths.ORPHANS + "/{pid}/end", orphans.end),
+    ("GET", paths.PRUNABLE, orphans.prunable),
     ("GET", paths.EVENTS, events.events),
     ("GET", paths.METRICS, about.metrics),
     ("POST", paths.SHUTDOWN, about.shutdown),

@@ -33,6 +33,7 @@ from accel_tui.supervisor.book import Book
 from accel_tui.supervisor.changes import Changes
 from accel_tui.supervisor.hub import Hub
 from accel_tui.supervisor.index import Index
+from accel_tui.supervisor.leftovers import Leftovers
 from accel_tui.supervisor.replies import write_report
 from accel_tui.supervisor.reservations import Reservations
 from accel_tui.supervisor.scheduler import Scheduler
@@ -126,6 +127,7 @@ class Service:
         self.starter = Starter(self)
         self.watch = Watch(self)
         self.changes = Changes(self)
+        self.leftovers = Leftovers(self, run_of)
 
     async def start(self) -> None:
         """Begin to sample and adopt; returns at once, requests may come in."""

@@ -28,5 +28,4 @@ def run(context: Context) -> int:
         answer = context.client.hold(ref)
         return Run.from_json(answer), answer.get("note")
 
-    each_run(context, act, "held")
-    return 0
+    return each_run(context, act, "held")

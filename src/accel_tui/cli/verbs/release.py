@@ -34,8 +34,7 @@ def run(context: Context) -> int:
         answer = context.client.release(held.id, pick_secrets(context.environment, names))
         return Run.from_json(answer), answer.get("note")
 
-    each_run(context, act, "released")
-    return 0
+    return each_run(context, act, "released")
 
 
 def _secret_names(folder: Path) -> list[str]:

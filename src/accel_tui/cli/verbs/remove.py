@@ -28,5 +28,4 @@ def run(context: Context) -> int:
         answer = context.client.remove(ref)
         return Run.from_json(answer), answer.get("note")
 
-    each_run(context, act, "removed")
-    return 0
+    return each_run(context, act, "removed")

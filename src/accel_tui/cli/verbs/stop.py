@@ -39,7 +39,5 @@ def run(context: Context) -> int:
         return last
 
     if context.arguments.wait:
-        each_run(context, stop, "asked to end, waiting", ended)
-    else:
-        each_run(context, stop, "asked to end")
-    return 0
+        return each_run(context, stop, "asked to end, waiting", ended)
+    return each_run(context, stop, "asked to end")
