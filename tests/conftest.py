@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support import world
+from support import gaudi, world
 
 LEFT_OUT: pytest.StashKey[Counter[str]] = pytest.StashKey()
 NO_TORCH = "no torch stack: name an interpreter that has it in ACCEL_TUI_TEST_PYTHON"
@@ -115,3 +115,9 @@ def tiny_model(torch_python: str, tmp_path_factory: pytest.TempPathFactory) -> P
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def hlml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The stand-in libhlml, compiled once."""
+    return gaudi.build_library(tmp_path_factory.mktemp("hlml"))

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from accel_tui.devices.probes import Deadlines, Probe, ProbeError
+from accel_tui.devices.deadlines import Deadlines
+from accel_tui.devices.probes import Probe, ProbeError
 from accel_tui.devices.registry import SourceEntry
 from accel_tui.model.devices import ReadingStatus
 from accel_tui.model.places import Places
@@ -226,7 +227,8 @@ def test_a_hung_probe_dies_with_its_parent(tmp_path: Path) -> None:
     code = (
         "import asyncio, os, sys\n"
         f"sys.path[:0] = {sys.path!r}\n"
-        "from accel_tui.devices.probes import Deadlines, Probe\n"
+        "from accel_tui.devices.deadlines import Deadlines\n"
+        "from accel_tui.devices.probes import Probe\n"
         "from accel_tui.model.places import Places\n"
         "from support.sources import standin\n"
         "async def main():\n"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from accel_tui.devices.deadlines import Deadlines
 from accel_tui.devices.history import Sample
-from accel_tui.devices.probes import Deadlines
 from accel_tui.devices.registry import SourceEntry
 from accel_tui.devices.sampler import Sampler
 from accel_tui.devices.survey import survey

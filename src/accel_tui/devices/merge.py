@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 CORE_READINGS = ("utilization_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
 """Shown as `pending` before a source of readings answered for the first time."""
 
+GENERIC_NAME = "generic_name"
+"""True among the details of a layer that knows the kind of a card and not its product name."""
+
 # Of readings without a number the one that a person can do most about is told.
 _WORTH = {
     status: rank
@@ -46,14 +49,21 @@ class Layer:
     holders: Mapping[str, Sequence[Holder]] = field(default_factory=dict)
 
 
-def join_devices(layers: Sequence[Layer]) -> tuple[tuple[Device, ...], tuple[Problem, ...]]:
-    """The union of the layers' devices in display order, and a problem for each layer that misses some."""
+def join_devices(
+    layers: Sequence[Layer], known: Mapping[str, Device] | None = None
+) -> tuple[tuple[Device, ...], tuple[Problem, ...]]:
+    """The union of the layers' devices in display order, and a problem for each layer that misses some.
+
+    `known` are those that were there before: one that no layer lists any more is `lost`.
+    """
     seen: dict[str, list[Device]] = {}
     for layer in layers:
         for key, device in (layer.devices or {}).items():
             seen.setdefault(key, []).append(device)
     devices = [_join(found) for found in seen.values()]
-    return _ordered(devices), _silent(layers, devices)
+    silent = _silent(layers, devices)
+    gone = [replace(device, state=DeviceState.LOST) for key, device in (known or {}).items() if key not in seen]
+    return _ordered([*devices, *gone]), (*silent, *_lost(gone))
 
 
 def join_readings(key: str, layers: Iterable[Layer]) -> dict[str, Reading]:
@@ -85,6 +95,9 @@ def _join(found: Sequence[Device]) -> Device:
         if getattr(first, name) is None
     }
     details = {name: value for device in reversed(found) for name, value in device.details.items()}
+    if details.pop(GENERIC_NAME, False):
+        proper = next((device.name for device in found if not device.details.get(GENERIC_NAME)), first.name)
+        missing["name"] = proper
     return replace(first, **missing, details=details, state=_worst([device.state for device in found]))
 
 
@@ -94,6 +107,14 @@ def _worst(states: Sequence[DeviceState]) -> DeviceState:
     if faults:
         return faults[0]
     return DeviceState.OPERATIONAL if DeviceState.OPERATIONAL in states else DeviceState.UNKNOWN
+
+
+def _lost(gone: Sequence[Device]) -> tuple[Problem, ...]:
+    remedy = "Look at the kernel log (dmesg); it stays listed until the supervisor ends."
+    return tuple(
+        Problem(device.vendor, "device-lost", f"{device.key} fell off: no layer sees it any more.", remedy)
+        for device in gone
+    )
 
 
 def _silent(layers: Sequence[Layer], devices: Sequence[Device]) -> tuple[Problem, ...]:

@@ -9,23 +9,29 @@ from typing import TYPE_CHECKING
 
 from accel_tui.devices.merge import Layer
 from accel_tui.devices.probes import Probe, ProbeError
-from accel_tui.model.devices import Device, Holder, Problem, Reading, ReadingStatus
+from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, ReadingStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from accel_tui.devices.provider import Answer
+
 FIRST_PAUSE = 0.15
 """Between the first two reads: the shortest span over which rates are sound."""
 _INVENTORY_EVERY = 30.0
+_FRESH_SECONDS = 1.5
 _SLOW = 0.25
 _SLOW_INTERVAL, _SLOW_FACTOR = 2.0, 4.0
 _LEAST_GAP = 0.1
+_TOLERANCE = 0.05
+_OTHERS_BEGIN = 1.0
 
 
 class Poller:
     """Asks one probe for ever; a failure changes what the last answers are worth and nothing else.
 
-    `interval()` says the pace now, `sampled(layer)` is called after each round with the new readings, or with None.
+    `interval()` says the pace now, `sampled(layer)` is called after each round with the new readings, or with None;
+    `served(poller)` says whether the sources that this one stands behind give what it would.
     """
 
     def __init__(
@@ -34,6 +40,7 @@ class Poller:
         interval: Callable[[], float],
         sampled: Callable[[Layer | None], None],
         clock: Callable[[], float],
+        served: Callable[[Poller], bool] = lambda _poller: False,
     ) -> None:
         self.probe = probe
         self.label = probe.entry.label
@@ -42,13 +49,17 @@ class Poller:
         gives = probe.entry.gives
         self.reads = "readings" in gives
         self._lists, self._holds = "inventory" in gives, "holders" in gives
-        self._wanted_interval, self._sampled, self._clock = interval, sampled, clock
+        self._wanted_interval, self._sampled, self._clock, self._served = interval, sampled, clock, served
+        self.before: Sequence[Poller] = ()
+        """Those that this one stands behind."""
+        self._asked_at: float | None = None
         self._devices: Mapping[str, Device] | None = None
         self._problems: tuple[Problem, ...] = ()
         self._readings: Mapping[str, Mapping[str, Reading]] = {}
         self._holders: Mapping[str, Sequence[Holder]] = {}
         self._read_at: float | None = None
         self._listed_at: float | None = None
+        self._listed_from: Answer | None = None
         self._is_wanted = False
         self._looked_at: float | None = None
         self._interval = interval()
@@ -59,8 +70,10 @@ class Poller:
 
     async def run(self) -> None:
         """Sample until cancelled."""
+        if self._is_last_resort:
+            await self._let_others_begin()
         await self._take()
-        if self.reads and self._is_wanted and self.probe.failure is None:
+        if self.reads and self._is_wanted and self.probe.failure is None and not self._least:
             await asyncio.sleep(FIRST_PAUSE)
             await self._take()
         self.complete.set()
@@ -95,6 +108,11 @@ class Poller:
         """Seconds between two rounds at present."""
         return self._interval
 
+    @property
+    def fresh_seconds(self) -> float:
+        """How old a sample may be before it is worth a question beside the pace."""
+        return max(_FRESH_SECONDS, self._least)
+
     def sample_age(self) -> float:
         return float("inf") if self._read_at is None else self._clock() - self._read_at
 
@@ -109,34 +127,80 @@ class Poller:
             return [*self._problems, Problem(vendor, "source-pending", f"{self.label} has not answered yet.")]
         if failure is None:
             return list(self._problems)
-        remedy = "What it said last is shown as stale; it is asked again by itself, ever more rarely."
+        remedy = failure.remedy or "What it said last is shown as stale; it is asked again by itself, ever more rarely."
         silent = Problem(vendor, f"source-{failure.code}", f"{self.label}: {failure.message}", remedy)
         return [*self._problems, silent]
 
     def placeholder(self) -> Reading | None:
         """What stands for the core readings as long as none have come; None once they have."""
         silent = self._looked_at is not None and not self._is_wanted
-        if not self.reads or silent or self._read_at is not None:
+        if not self.reads or silent or self._read_at is not None or self._is_last_resort:
             return None
         failure, source = self.probe.failure, self.probe.entry.name
         if failure is None:
             return Reading(ReadingStatus.PENDING, reason=f"{self.label} has not answered yet", source=source)
         return Reading(ReadingStatus.FAILED, reason=f"{self.label}: {failure.message}", source=source)
 
-    async def _take(self) -> None:
-        """One round: inventory when it is due, readings, holders; the time of the readings alone is measured."""
-        fresh = False
+    @property
+    def _least(self) -> float:
+        return self.probe.entry.least_seconds
+
+    @property
+    def _is_last_resort(self) -> bool:
+        """Whether it is asked only where the others fail."""
+        return bool(self.probe.entry.behind) and self.probe.entry.spare_seconds is None
+
+    async def _let_others_begin(self) -> None:
+        """Wait for the first answers of those before us, not for one that hangs."""
+        waits = [asyncio.ensure_future(other.complete.wait()) for other in self.before]
+        if waits:
+            try:
+                await asyncio.wait(waits, timeout=_OTHERS_BEGIN)
+            finally:
+                for wait in waits:
+                    wait.cancel()
+
+    def serves(self, key: str, name: str) -> bool:
+        """Whether this source has a fresh number for a reading."""
+        reading = None if self.probe.failure is not None else self._readings.get(key, {}).get(name)
+        return reading is not None and reading.status is ReadingStatus.OK
+
+    @property
+    def device_keys(self) -> Sequence[str]:
+        """The devices in order that this source lists."""
+        usable = (DeviceState.OPERATIONAL, DeviceState.UNKNOWN)
+        return [key for key, device in (self._devices or {}).items() if device.state in usable]
+
+    def _is_due(self) -> bool:
+        """Whether a question now is neither superfluous nor too early."""
         if not self._wanted():
+            return False
+        since = float("inf") if self._asked_at is None else self._clock() - self._asked_at
+        spare = self.probe.entry.spare_seconds
+        if self._served(self) and (spare is None or since < spare):
+            return False
+        return since >= self._least - _TOLERANCE
+
+    async def _take(self) -> None:
+        """One round: inventory when it is due, readings, holders; the time of the answers is measured."""
+        fresh = False
+        if not self._is_due():
             self._end_round()
             return
+        self._asked_at = self._clock()
+        every = self.probe.entry.lists_every
         try:
-            if self._lists and (self._listed_at is None or self._clock() - self._listed_at >= _INVENTORY_EVERY):
+            listed = self._clock()
+            if self._lists and (self._listed_at is None or listed - self._listed_at >= every):
                 answer = await self.probe.ask("inventory")
-                self._devices = {device.key: device for device in answer.devices}
-                self._problems, self._listed_at = answer.problems, self._clock()
-                self._sampled(None)
+                changed = self._problems != answer.problems or self._listed_from is not answer
+                self._listed_from, self._problems, self._listed_at = answer, answer.problems, self._clock()
+                if changed:
+                    self._devices = {device.key: device for device in answer.devices}
+                    self._sampled(None)
             if self.reads:
-                begun = self._clock()
+                # A tool is run once for both questions: then the first of them is the one that takes time.
+                begun = listed if self._least else self._clock()
                 self._readings = (await self.probe.ask("read")).readings
                 self._read_at = self._clock()
                 self._latency = max(self._read_at - begun, self._latency / 2)
@@ -170,6 +234,8 @@ class Poller:
             due = (begun // self._interval + 1) * self._interval
             if due - begun < _LEAST_GAP:  # too short a span for a rate
                 due += self._interval
+            if self._asked_at is not None and self._least:
+                due = max(due, self._asked_at + self._least)
             due = max(due, begun + self.probe.retry_in)
             self._wake.clear()
             left = due - self._clock()
@@ -184,6 +250,7 @@ class Poller:
         self._poked = False
 
     def _adapted(self, interval: float) -> float:
+        interval = max(interval, self._least)
         if self._latency <= _SLOW:
             return interval
         return max(interval, _SLOW_INTERVAL, _SLOW_FACTOR * self._latency)
@@ -193,7 +260,12 @@ class Poller:
         if self._read_at is None:
             return {}
         age = max(0.0, now - self._read_at)
-        stale = failure is not None or age > 3 * self._interval + 2 * self._latency
+        pace = self._interval
+        if self.probe.entry.behind and self._served(self):
+            if self.probe.entry.spare_seconds is None:
+                return {}
+            pace = self.probe.entry.spare_seconds
+        stale = failure is not None or age > 3 * pace + 2 * self._latency
         why = f"{self.label} has not answered for {age:.0f} s" + (f": {failure.message}" if failure else "")
         return {
             key: {name: self._age(reading, age, why if stale else None) for name, reading in named.items()}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from accel_tui.model.places import Places
 
@@ -24,15 +26,36 @@ class Presence:
     """Patterns below `sysfs_root` that lead to devices as well, such as `class/drm/card*/device`."""
     settings: tuple[str, ...] = ()
     """Fields of `Places` whose library or tool is asked even when no device is visible."""
+    files: tuple[str, ...] = ()
+    """Files or folders below `sysfs_root` that tell of a driver."""
+    paths: tuple[str, ...] = ()
+    """Absolute paths, such as a library in its usual place."""
+    programs: tuple[str, ...] = ()
+    """Names that are looked for on PATH and in `program_folders`."""
+    program_folders: tuple[str, ...] = ()
 
 
-def is_there(presence: Presence, places: Places) -> bool:
-    """Whether the host has such a device, driven or not, or a setting names the source's library or tool."""
+def is_there(presence: Presence, places: Places, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether the host has such a device, driven or not, or the source's library or tool is there or named.
+
+    `environment` is where PATH is looked up; None means our own.
+    """
     if any(getattr(places, name) for name in presence.settings):
         return True
     root = Path(places.sysfs_root)
+    if any((root / name).exists() for name in presence.files) or any(Path(path).exists() for path in presence.paths):
+        return True
+    if any(_program(name, presence, environment or os.environ) for name in presence.programs):
+        return True
+    if not presence.pci_vendor:
+        return False
     patterns = ("bus/pci/devices/*", *presence.class_devices)
     return any(_is_one(presence, device) for pattern in patterns for device in _matches(root, pattern))
+
+
+def _program(name: str, presence: Presence, environment: Mapping[str, str]) -> bool:
+    folders = (*environment.get("PATH", os.defpath).split(os.pathsep), *presence.program_folders)
+    return shutil.which(name, path=os.pathsep.join(folders)) is not None
 
 
 def _matches(root: Path, pattern: str) -> Iterator[Path]:

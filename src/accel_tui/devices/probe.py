@@ -3,7 +3,8 @@
 Started as `python -I -c … LABEL` by `devices.probes`. The first line on standard input is
 `{"module", "attribute", "paths": [FOLDER…], "places": {…}}`, the first line back `{"ready": true}` or
 `{"broken": TEXT}`. Then each request `{"id": N, "ask": "inventory"|"read"|"holders"}` gets one line
-`{"id": N, …}`, or `{"id": N, "error": TEXT}` when the source raised. End of file ends it.
+`{"id": N, …}`, or `{"id": N, "error": TEXT}` when the source raised, with `remedy`, `code` and `rests` of a
+`SourceFault`. An inventory that did not change since the last one is `{"id": N, "same": true}`. End of file ends it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from typing import IO, Any
 
 from accel_tui.devices.provider import Source, ask
+from accel_tui.model.devices import SourceFault
 from accel_tui.model.places import Places
 
 _PR_SET_PDEATHSIG = 1
@@ -39,9 +41,13 @@ def _serve(requests: IO[str], answers: IO[str]) -> None:
         _send(answers, {"broken": _words(error)})
         return
     _send(answers, {"ready": True})
+    listed: dict[str, Any] | None = None
     for line in requests:
         request = json.loads(line)
-        _send(answers, {"id": request["id"], **_answer(source, request["ask"])})
+        answer = _answer(source, request["ask"])
+        if request["ask"] == "inventory":
+            answer, listed = ({"same": True} if answer == listed else answer), answer
+        _send(answers, {"id": request["id"], **answer})
 
 
 def _die_with_parent() -> None:
@@ -72,6 +78,8 @@ def _open(hello: dict[str, Any]) -> Source:
 def _answer(source: Source, question: str) -> dict[str, Any]:
     try:
         return ask(source, question)
+    except SourceFault as fault:
+        return {"error": fault.message[:2000], "remedy": fault.remedy, "code": fault.code, "rests": fault.rests}
     except Exception as error:  # process border: one call that fails must not end the source
         return {"error": _words(error)}
 

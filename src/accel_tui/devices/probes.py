@@ -18,10 +18,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from accel_tui.devices.deadlines import Deadlines
 from accel_tui.devices.presence import is_there
 from accel_tui.devices.provider import Answer, decode
 
@@ -39,22 +39,17 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
 class ProbeError(Exception):
-    """A question that got no answer; `code` is `broken`, `hung`, `stuck`, `crashed`, `garbage` or `raised`."""
+    """A question that got no answer; `code` is `broken`, `hung`, `stuck`, `crashed`, `garbage` or `raised`, or the
+    source's own.
+    """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, remedy: str | None = None, alive: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
-
-
-@dataclass(frozen=True)
-class Deadlines:
-    """Seconds that a probe has; a start includes the import of a vendor's library."""
-
-    start: float = 5.0
-    inventory: float = 4.0
-    read: float = 3.0
-    holders: float = 3.0
+        self.remedy = remedy
+        self.alive = alive
+        """The process is well and the source answered: it is asked again at the usual pace."""
 
 
 class Probe:
@@ -75,17 +70,19 @@ class Probe:
         self.entry = entry
         self._places = places
         self._environment = environment
-        self._deadlines = deadlines or Deadlines()
+        self._deadlines = deadlines or entry.deadlines or Deadlines()
         self._clock = clock
         self._process: _Process | None = None
         self._ending: _Process | None = None
         self._failure: ProbeError | None = None
         self._failures = 0
         self._retry_at = 0.0
+        self._listed = Answer()
 
     def is_wanted(self) -> bool:
-        """Whether the host has anything for this source to see; looks at files of sysfs alone."""
-        return self.entry.presence is None or is_there(self.entry.presence, self._places)
+        """Whether the host has anything for this source to see; looks at files alone."""
+        presence, environment = self.entry.presence, self._environment
+        return presence is None or is_there(presence, self._places, environment)
 
     @property
     def pid(self) -> int | None:
@@ -157,11 +154,18 @@ class Probe:
             await self._end()
             raise ProbeError("garbage", f"answered something else than was asked: {str(reply)[:200]}")
         if "error" in reply:
-            raise ProbeError("raised", str(reply["error"])[:2000])
+            remedy = None if reply.get("remedy") is None else str(reply["remedy"])[:2000]
+            code, alive = str(reply.get("code", "raised")), not reply.get("rests")
+            raise ProbeError(code, str(reply["error"])[:2000], remedy=remedy, alive=alive)
+        if reply.get("same"):
+            return self._listed
         try:
-            return decode(reply)
+            answer = decode(reply)
         except ValueError as error:
             raise ProbeError("garbage", str(error)[:2000]) from error
+        if question == "inventory":
+            self._listed = answer
+        return answer
 
     async def _line(self, process: _Process, request: dict[str, Any], deadline: float, what: str) -> dict[str, Any]:
         try:
@@ -208,7 +212,7 @@ class Probe:
 
     def _failed(self, error: ProbeError) -> None:
         self._failure = error
-        if error.code == "raised":  # the process is well: ask again at the usual pace
+        if error.alive:
             return
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures)
         self._failures = min(self._failures + 1, 10)
@@ -228,6 +232,21 @@ def _object(line: bytes) -> dict[str, Any]:
     if not isinstance(reply, dict):
         raise ValueError("not an object")  # noqa: TRY004 - one kind of error for everything that cannot be read
     return reply
+
+
+def _session(leader: int) -> list[int]:
+    """The other processes of a session, as the real /proc shows them now."""
+    found = []
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdecimal():
+            continue
+        try:
+            fields = Path(f"/proc/{entry.name}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:  # it ended while we looked
+            continue
+        if fields[3:4] == [str(leader)] and int(entry.name) != leader:
+            found.append(int(entry.name))
+    return found
 
 
 class _Process:
@@ -294,8 +313,12 @@ class _Process:
             self._loop.remove_reader(self._stdout.fileno())
             self._loop.remove_reader(self._stderr.fileno())
         if self.popen.returncode is None:
+            tools = _session(self.popen.pid)  # before it dies: a tool of it may have a group of its own
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.popen.pid, signal.SIGKILL)
+            for pid in tools:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
         for stream in (self._stdin, self._stdout, self._stderr):
             stream.close()
 

@@ -14,6 +14,7 @@ import importlib.metadata
 import re
 from dataclasses import dataclass, replace
 
+from accel_tui.devices.deadlines import Deadlines
 from accel_tui.devices.presence import Presence
 from accel_tui.model.devices import Problem
 from accel_tui.model.places import Places
@@ -40,13 +41,75 @@ class SourceEntry:
     """Field of `Places` that names the one source whose readings count; None when there is no choice."""
     presence: Presence | None = None
     """What must be there for its probe to be started; None: always."""
+    answers_to: str | None = None
+    """The word of the choice that means this source, where it is not its name."""
+    deadlines: Deadlines | None = None
+    """Seconds that its questions have, where they are not the usual ones."""
+    lists_every: float = 30.0
+    """Seconds between two inventories; 0: with every round, for a source whose inventory costs nothing."""
+    least_seconds: float = 0.0
+    """The shortest span between two questions, for what is costly on the host's side; its first sample is one read."""
+    behind: tuple[str, ...] = ()
+    """Sources of the vendor that make this one's readings superfluous while they give every core reading."""
+    spare_seconds: float | None = None
+    """How often it is asked all the same; None: not at all."""
 
     @property
     def label(self) -> str:
         return f"{self.vendor}.{self.name}"
 
 
+_GAUDI_SEEN = Presence(
+    "0x1da3", ("0x12",), ("class/accel/accel*/device",), files=("module/habanalabs", "class/habanalabs")
+)
+# The order is that of preference: sysfs knows identity and what is free to read; HLML before hl-smi before sensors.
+GAUDI: tuple[SourceEntry, ...] = (
+    SourceEntry(
+        "gaudi", "sysfs", "accel_tui.vendors.gaudi.sysfs", choice="gaudi_source", presence=_GAUDI_SEEN, lists_every=0.0
+    ),
+    SourceEntry(
+        "gaudi",
+        "hlml",
+        "accel_tui.vendors.gaudi.hlml",
+        gives=frozenset({"inventory", "readings"}),
+        choice="gaudi_source",
+        presence=Presence("", (), settings=("hlml_library",), paths=("/usr/lib/habanalabs/libhlml.so",)),
+        lists_every=0.0,
+    ),
+    SourceEntry(
+        "gaudi",
+        "hl-smi",
+        "accel_tui.vendors.gaudi.hlsmi",
+        gives=frozenset({"inventory", "readings"}),
+        choice="gaudi_source",
+        presence=Presence(
+            "",
+            (),
+            settings=("hl_smi",),
+            programs=("hl-smi",),
+            program_folders=("/usr/bin", "/usr/local/bin", "/opt/habanalabs/bin"),
+        ),
+        deadlines=Deadlines(inventory=13.0, read=13.0),
+        lists_every=0.0,
+        least_seconds=2.0,
+        behind=("hlml",),
+        spare_seconds=30.0,
+    ),
+    SourceEntry(
+        "gaudi",
+        "hwmon",
+        "accel_tui.vendors.gaudi.hwmon",
+        gives=frozenset({"readings"}),
+        choice="gaudi_source",
+        presence=_GAUDI_SEEN,
+        answers_to="sysfs",
+        least_seconds=2.0,
+        behind=("hlml", "hl-smi"),
+    ),
+)
+
 BUILT_IN: tuple[SourceEntry, ...] = (
+    *GAUDI,
     SourceEntry("cpu", "proc", "accel_tui.vendors.cpu.probe", gives=frozenset({"inventory", "readings"})),
 )
 DEMO = SourceEntry("demo", "simulated", "accel_tui.vendors.demo.probe")
@@ -80,13 +143,19 @@ def sources(places: Places) -> tuple[tuple[SourceEntry, ...], tuple[Problem, ...
             continue
         taken.add(entry.label)
         found.append(entry)
-    return tuple(_chosen(entry, places) for entry in found), tuple(problems)
+    chosen = (_chosen(entry, places) for entry in found)
+    return tuple(entry for entry in chosen if entry.gives), tuple(problems)
 
 
 def _chosen(entry: SourceEntry, places: Places) -> SourceEntry:
-    """The entry without its readings when settings name another source for them."""
+    """The entry without its readings when settings name another source for them; the named one stands behind none."""
     wanted = getattr(places, entry.choice, "auto") if entry.choice else "auto"
-    return entry if wanted in ("auto", entry.name) else replace(entry, gives=entry.gives - {"readings"})
+    if wanted == "auto":
+        return entry
+    if wanted == (entry.answers_to or entry.name):
+        return replace(entry, behind=(), presence=None)
+    listing = entry.lists_every if entry.answers_to is None and entry.least_seconds == 0 else 30.0
+    return replace(entry, gives=entry.gives - {"readings"}, behind=(), lists_every=listing)
 
 
 def _outside(point: importlib.metadata.EntryPoint) -> SourceEntry | None:

@@ -15,23 +15,34 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.devices.merge import CORE_READINGS, join_devices, join_holders, join_readings
+from accel_tui.devices.deadlines import Deadlines
+from accel_tui.devices.indexes import IndexMap
+from accel_tui.devices.merge import CORE_READINGS, Layer, join_devices, join_holders, join_readings
 from accel_tui.devices.poller import Poller
-from accel_tui.devices.probes import Deadlines, Probe
+from accel_tui.devices.probes import Probe
 from accel_tui.devices.registry import SourceEntry, sources
-from accel_tui.model.devices import Device, DeviceView, Holder, Inventory, Reading, ReadingStatus, ReservedBy
+from accel_tui.model.devices import (
+    Device,
+    DeviceState,
+    DeviceView,
+    Holder,
+    Inventory,
+    Reading,
+    ReadingStatus,
+    ReservedBy,
+    failed,
+)
 from accel_tui.model.times import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from accel_tui.devices.history import Sample
-    from accel_tui.devices.merge import Layer
     from accel_tui.model.places import Places
 
 WATCHED_INTERVAL = 1.0
 IDLE_INTERVAL = 10.0
-_FRESH_SECONDS = 1.5
 _FRESH_WAIT = 1.0
 _COLLAPSE_SECONDS = 0.05
 
@@ -40,7 +51,8 @@ class Sampler:
     """The devices of this host as they are now. Lives on one event loop; all methods are called from it.
 
     `reserved_by(key)` and `run_of(pid)` are supplied by the supervisor and must not block; `busy()` says whether a run
-    is live; `record` takes batches of numbers and must not block either (`History.append`).
+    is live; `record` takes batches of numbers and must not block either (`History.append`). `index_file` is where the
+    indexes of the cards are remembered for the next start.
     """
 
     def __init__(
@@ -54,6 +66,7 @@ class Sampler:
         run_of: Callable[[int], str | None] = lambda _pid: None,
         busy: Callable[[], bool] = lambda: False,
         record: Callable[[Sequence[Sample]], None] = lambda _samples: None,
+        index_file: Path | None = None,
         host: str | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
@@ -67,7 +80,12 @@ class Sampler:
         self._recorded: set[tuple[str, str]] = set()
         self._tasks: list[asyncio.Task[None]] = []
         probes = [Probe(e, places, environment=environment, deadlines=deadlines, clock=clock) for e in listed]
-        self._pollers = [Poller(probe, self._interval, self._sampled, clock) for probe in probes]
+        self._pollers = [Poller(probe, self._interval, self._sampled, clock, self._served) for probe in probes]
+        for poller in self._pollers:
+            poller.before = [other for other in self._pollers if _stands_behind(poller, other)]
+        self._indexes = IndexMap(index_file) if index_file is not None else None
+        self._seen: dict[str, Device] = {}
+        """Accelerators as they were last listed: one that falls off stays listed as lost."""
 
     async def start(self) -> None:
         """Start sampling; returns at once."""
@@ -92,7 +110,7 @@ class Sampler:
         if late:
             await _all_within([poller.complete.wait() for poller in late], wait)
         else:
-            old = [poller for poller in self._pollers if poller.is_quick and poller.sample_age() > _FRESH_SECONDS]
+            old = [poller for poller in self._pollers if poller.is_quick and poller.sample_age() > poller.fresh_seconds]
             await _all_within([poller.refreshed() for poller in old], min(wait, _FRESH_WAIT))
         return self.snapshot()
 
@@ -100,7 +118,9 @@ class Sampler:
         """The devices as they are known at this moment, without waiting."""
         now = self._clock()
         layers = [poller.layer(now) for poller in self._pollers]
-        devices, silent = join_devices(layers)
+        devices, silent = join_devices(layers, self._seen)
+        self._seen.update({device.key: device for device in devices if device.pci_address is not None})
+        moved = self._indexes.compare(devices) if self._indexes is not None else ()
         views = tuple(
             DeviceView(
                 device,
@@ -110,7 +130,7 @@ class Sampler:
             )
             for device in devices
         )
-        problems = [*self._problems, *(p for poller in self._pollers for p in poller.problems()), *silent]
+        problems = [*self._problems, *(p for poller in self._pollers for p in poller.problems()), *silent, *moved]
         return Inventory(self._host, time_text(self._wall()), views, tuple(dict.fromkeys(problems)))
 
     def subscribe(self, *, watch: bool = True) -> Subscription:
@@ -192,11 +212,27 @@ class Sampler:
 
     def _complete(self, device: Device, readings: dict[str, Reading]) -> dict[str, Reading]:
         """With the core readings as `pending` or `failed` while a source of them has not answered yet."""
+        if device.state is DeviceState.LOST:
+            gone = failed("the card fell off: it does not answer any more")
+            return {name: gone if r.status is not ReadingStatus.FAILED else r
+                    for name, r in {**dict.fromkeys(CORE_READINGS, gone), **readings}.items()}  # fmt: skip
         for poller in self._pollers:
             placeholder = poller.placeholder() if poller.probe.entry.vendor in (device.vendor, "demo") else None
             if placeholder is not None:
-                readings = {**dict.fromkeys(CORE_READINGS, placeholder), **readings}
+                stood = Layer(poller.label, readings={device.key: dict.fromkeys(CORE_READINGS, placeholder)})
+                readings = join_readings(device.key, [Layer("", readings={device.key: readings}), stood])
         return readings
+
+    def _served(self, poller: Poller) -> bool:
+        """Whether those that a source stands behind have every core reading of every usable card of the vendor."""
+        if not poller.before:
+            return False
+        vendor = poller.probe.entry.vendor
+        listed = [other.device_keys for other in self._pollers if other.probe.entry.vendor == vendor]
+        keys = {key for some in listed for key in some}
+        return bool(keys) and all(
+            any(other.serves(key, name) for other in poller.before) for key in keys for name in CORE_READINGS
+        )
 
     def _ours(self, holder: Holder) -> Holder:
         return replace(holder, run=holder.run or self._run_of(holder.pid))
@@ -231,6 +267,12 @@ class Subscription:
         self._closed = True
         self._event.set()
         self._sampler.forget(self)
+
+
+def _stands_behind(poller: Poller, other: Poller) -> bool:
+    """Whether `other` makes the readings of `poller` superfluous where it has them."""
+    behind, entry = poller.probe.entry, other.probe.entry
+    return other.reads and entry.vendor == behind.vendor and entry.name in behind.behind
 
 
 async def _all_within(waits: Sequence[Coroutine[Any, Any, object]], seconds: float) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from accel_tui.devices.probes import Deadlines
+from accel_tui.devices.deadlines import Deadlines
 from accel_tui.devices.sampler import Sampler
 from accel_tui.model.places import Places
 

@@ -243,6 +243,19 @@ class Problem:
         return cls(document["vendor"], document["code"], document["message"], document.get("remedy"))
 
 
+class SourceFault(Exception):  # noqa: N818 - also says what is so
+    """Raised by a source that cannot answer for a reason that a person can do something about."""
+
+    def __init__(self, message: str, remedy: str | None = None, *, code: str = "raised", rests: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.code = code
+        """The problem becomes `source-CODE`."""
+        self.rests = rests
+        """Whether the source is asked again ever more rarely, as after a tool that hung."""
+
+
 @dataclass(frozen=True)
 class DeviceView:
     """A device with everything that is known of it at one moment: the row of `devices`."""

@@ -55,6 +55,7 @@ log = logging.getLogger(__name__)
 INDEX_NAME = "index.sqlite3"
 HISTORY_NAME = "history.sqlite3"
 AUDIT_NAME = "audit.log"
+INDEXES_NAME = "indexes.json"
 
 _RETRY_SECONDS = 2.0
 """How often an attempt that a full disk kept from being queued is tried again."""
@@ -120,6 +121,7 @@ class Service:
             run_of=run_of,
             busy=lambda: bool(self.book.occupying()),
             record=self.history.append,
+            index_file=None if demo is not None else state / INDEXES_NAME,
         )
         self.keepers = Keepers()
         self.scheduler = Scheduler(self)
