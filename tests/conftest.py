@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support import gaudi, world
+from support import gaudi, world, xpu_host
 
 LEFT_OUT: pytest.StashKey[Counter[str]] = pytest.StashKey()
 NO_TORCH = "no torch stack: name an interpreter that has it in ACCEL_TUI_TEST_PYTHON"
@@ -121,3 +121,13 @@ def tiny_model(torch_python: str, tmp_path_factory: pytest.TempPathFactory) -> P
 def hlml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The stand-in libhlml, compiled once."""
     return gaudi.build_library(tmp_path_factory.mktemp("hlml"))
+
+
+@pytest.fixture(scope="session")
+def sysman_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The stand-in for the Level Zero loader, compiled once."""
+    if xpu_host.compiler() is None:
+        pytest.fail(
+            "no C compiler: the tests of the Intel GPU provider build a small library (Debian: apt install gcc)"
+        )
+    return xpu_host.build_library(tmp_path_factory.mktemp("sysman"))

@@ -30,6 +30,11 @@ READING_NAMES: tuple[str, ...] = (
     "links_up",
     "links_expected",
     "reset_count",
+    "utilization_compute_percent",
+    "utilization_render_percent",
+    "utilization_copy_percent",
+    "utilization_media_percent",
+    "memory_bandwidth_bytes_per_second",
 )
 """Every reading that the contract knows; a vendor leaves out what it never offers."""
 

@@ -32,6 +32,11 @@ _UNITS: Mapping[str, tuple[str, str]] = {
     "links_up": ("links up", ""),
     "links_expected": ("links expected", ""),
     "reset_count": ("resets", ""),
+    "utilization_compute_percent": ("compute engines", "%"),
+    "utilization_render_percent": ("render engines", "%"),
+    "utilization_copy_percent": ("copy engines", "%"),
+    "utilization_media_percent": ("media engines", "%"),
+    "memory_bandwidth_bytes_per_second": ("memory traffic", "bytes/s"),
 }
 _LABEL, _SHORT = 20, 14
 _CARD_WIDTH = 52

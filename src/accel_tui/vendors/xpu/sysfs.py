@@ -1,0 +1,222 @@
+"""The source `xpu.sysfs`: inventory and the readings that need no library, from sysfs, hwmon and fdinfo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, absent, ok
+from accel_tui.vendors.xpu import ids, link
+from accel_tui.vendors.xpu.cards import Card, find, frequency_folders, tile_folders
+from accel_tui.vendors.xpu.clients import Client, Processes
+from accel_tui.vendors.xpu.engines import SOURCE as FDINFO
+from accel_tui.vendors.xpu.engines import EngineTime
+from accel_tui.vendors.xpu.files import number, text
+from accel_tui.vendors.xpu.hwmon import Hwmon, clock_reading, throttle_reading
+from accel_tui.vendors.xpu.nodes import Access, access, state
+
+if TYPE_CHECKING:
+    from accel_tui.model.places import Places
+
+_OF_FDINFO = (
+    "only Level Zero Sysman tells it of the whole card; of its processes none that this account can look into "
+    "has the card open (fdinfo)"
+)
+
+
+def open_source(places: Places) -> SysfsSource:
+    """The source for these roots."""
+    return SysfsSource(Path(places.sysfs_root), Path(places.proc_root), Path(places.dev_root))
+
+
+class SysfsSource:
+    """Every Intel GPU of the host. Needs no rights; what needs some says which."""
+
+    name = "sysfs"
+    vendor = "xpu"
+
+    def __init__(self, sysfs_root: Path, proc_root: Path, dev_root: Path) -> None:
+        self._root, self._proc, self._dev = sysfs_root, proc_root, dev_root
+        self._processes = Processes(proc_root, dev_root)
+        self._cards: dict[str, Card] | None = None
+        self._sensors: dict[str, Hwmon] = {}
+        self._engines: dict[str, EngineTime] = {}
+        self._clients: dict[str, list[Client]] = {}
+
+    def inventory(self) -> tuple[list[Device], list[Problem]]:
+        """The cards by PCI address, each with its tiles behind it."""
+        cards = self._refreshed()
+        devices: list[Device] = []
+        problems: list[Problem] = []
+        for card in cards.values():
+            found = access(card, self._dev)
+            device = self._device(card, found)
+            devices += [device, *_tiles(device, card.tiles or 1)]
+            problems += _problems(card, found, device.state)
+        return devices, problems
+
+    def read(self) -> dict[str, dict[str, Reading]]:
+        """Readings of every card, and clocks of tiles; rates are over the time since the last call."""
+        cards = self._cards if self._cards is not None else self._refreshed()
+        self._clients = self._by_card(cards)
+        readings: dict[str, dict[str, Reading]] = {}
+        for card in cards.values():
+            readings[card.key] = self._readings(card)
+            for tile in range(card.tiles or 1) if (card.tiles or 1) > 1 else ():
+                readings[f"{card.key}#{tile}"] = self._tile_readings(card, tile)
+        return readings
+
+    def holders(self) -> dict[str, list[Holder]]:
+        """Processes that have a card's render node or card node open, our own probes left out."""
+        cards = self._cards if self._cards is not None else self._refreshed()
+        clients = self._clients or self._by_card(cards)
+        pids = {key: {pid for client in found for pid in client.pids} for key, found in clients.items()}
+        nodes = _by_node(cards)
+        for pid, names in self._processes.open_nodes().items():
+            for address in {nodes[name] for name in names if name in nodes}:
+                pids.setdefault(f"pci:{address}", set()).add(pid)
+        known = {pid: self._processes.holder(pid) for pid in set().union(*pids.values())}
+        return {key: [held for pid in sorted(of) if (held := known[pid]) is not None] for key, of in pids.items()}
+
+    def _refreshed(self) -> dict[str, Card]:
+        """Look for cards anew; sensors of those that stay keep their counters."""
+        cards = {card.key: card for card in find(self._root)}
+        before = self._cards or {}
+        for key, card in cards.items():
+            if before.get(key) != card or key not in self._sensors:
+                self._sensors[key] = Hwmon(card, self.name)
+                self._engines[key] = EngineTime()
+        self._cards = cards
+        return cards
+
+    def _device(self, card: Card, found: Access) -> Device:
+        details: dict[str, Any] = {
+            "driver": card.driver,
+            "family": card.product.family or ("integrated" if card.integrated else None),
+            "node": None if found.node is None else str(found.node),
+            "node_opens": found.opens,
+            "by_path": found.by_path,
+        }
+        if card.product.device is not None:
+            details["pci_id"] = f"{ids.VENDOR:04x}:{card.product.device:04x}"
+        if card.integrated is not None:
+            details["integrated"] = card.integrated
+        if card.tiles is not None:
+            details["tiles"] = card.tiles
+        if card.in_recovery:
+            details["recovery"] = True
+        numa = number(card.folder / "numa_node")
+        return Device(
+            key=card.key,
+            vendor=self.vendor,
+            torch_device="xpu",
+            name=ids.name(card.product.device),
+            pci_address=card.address,
+            driver_version=self._driver_version(card),
+            memory_total_bytes=_memory(card),
+            numa_node=None if numa is None or numa < 0 else numa,
+            state=state(card, found),
+            details=details,
+        )
+
+    def _driver_version(self, card: Card) -> str | None:
+        """The version of a driver that has one of its own, else that of the kernel that it came with."""
+        if card.driver is None:
+            return None
+        own = text(self._root / "module" / card.driver / "version")
+        kernel = text(self._proc / "sys/kernel/osrelease")
+        return own or (None if kernel is None else f"kernel {kernel}")
+
+    def _by_card(self, cards: dict[str, Card]) -> dict[str, list[Client]]:
+        found: dict[str, list[Client]] = {}
+        for client in self._processes.clients(_by_node(cards)):
+            key = f"pci:{client.pdev}"
+            if key in cards and any(self._processes.holder(pid) is not None for pid in client.pids):
+                found.setdefault(key, []).append(client)
+        return found
+
+    def _readings(self, card: Card) -> dict[str, Reading]:
+        clocks = frequency_folders(card)
+        found = {
+            **self._sensors[card.key].readings(),
+            **link.readings(card, self.name),
+            "clock_mhz": clock_reading(clocks, self.name),
+            "throttle_reasons": throttle_reading(clocks, self.name),
+            "utilization_percent": absent(_OF_FDINFO, self.name),
+            "memory_used_bytes": absent(_OF_FDINFO, self.name),
+        }
+        clients = self._clients.get(card.key, [])
+        found |= self._engines[card.key].readings(clients)
+        if any(client.local_bytes() for client in clients):
+            found["memory_used_bytes"] = _used(clients, _memory(card))
+        return found
+
+    def _tile_readings(self, card: Card, tile: int) -> dict[str, Reading]:
+        clocks = frequency_folders(card, tile)
+        found = {"clock_mhz": clock_reading(clocks, self.name), "throttle_reasons": throttle_reading(clocks, self.name)}
+        clients = self._clients.get(card.key, [])
+        if any(client.local_bytes(tile) for client in clients):
+            found["memory_used_bytes"] = _used(clients, None, tile)
+        return found
+
+
+def _used(clients: list[Client], total: int | None, tile: int | None = None) -> Reading:
+    used = sum(client.local_bytes(tile) for client in clients)
+    return ok(used if total is None else min(used, total), FDINFO)
+
+
+def _tiles(card: Device, count: int) -> list[Device]:
+    """The rows of a card's tiles; none for a card that is one tile."""
+    if count < 2:
+        return []
+    shared = {name: value for name, value in card.details.items() if name != "tiles"}
+    return [
+        Device(
+            key=f"{card.key}#{tile}",
+            vendor=card.vendor,
+            torch_device=card.torch_device,
+            name=f"{card.name}, tile {tile}",
+            pci_address=card.pci_address,
+            driver_version=card.driver_version,
+            numa_node=card.numa_node,
+            state=card.state,
+            details={**shared, "tile": tile, "card": card.key},
+        )
+        for tile in range(count)
+    ]
+
+
+def _by_node(cards: dict[str, Card]) -> dict[str, str]:
+    """PCI address by name of node: the render node, and the card node, which displays use."""
+    names = {card.render: card.address for card in cards.values() if card.render is not None}
+    return {**names, **{card.drm.name: card.address for card in cards.values() if card.drm is not None}}
+
+
+def _memory(card: Card) -> int | None:
+    """The card's own memory where the driver tells it without a library; None for integrated GPUs."""
+    sizes = [number(folder / "physical_vram_size_bytes") for folder in tile_folders(card).values()]
+    total = sum(size for size in sizes if size and size > 0)
+    return total or None
+
+
+def _problems(card: Card, found: Access, condition: DeviceState) -> list[Problem]:
+    """What keeps a card from being used, with the way out."""
+    at = card.address
+    if condition is DeviceState.DISABLED:
+        message = f"{at} is in the firmware's recovery (survivability) mode; nothing can run on it."
+        return [Problem("xpu", "recovery-mode", message, "Flash its firmware anew (vendor's tool), then reboot.")]
+    if condition is DeviceState.NOT_DRIVEN:
+        bound = f"the driver {card.driver}" if card.driver else "no driver"
+        message = f"{at} ({ids.name(card.product.device)}) has {bound} bound to it, neither i915 nor xe."
+        return [
+            Problem("xpu", "not-driven", message, "Load the driver xe or i915; the kernel log says why it did not.")
+        ]
+    if condition is DeviceState.NO_NODE:
+        message = f"{at} has no render node in the device folder."
+        return [Problem("xpu", "no-node", message, "In a container, pass /dev/dri in (and its folder by-path).")]
+    if condition is DeviceState.NO_ACCESS:
+        message = f"{found.node} ({at}) does not open for this account: {found.error}."
+        group = found.group or "render"
+        remedy = f"Ask to become a member of the group {group}, then log in anew."
+        return [Problem("xpu", "no-access", message, remedy)]
+    return []

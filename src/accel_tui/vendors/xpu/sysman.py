@@ -1,0 +1,239 @@
+"""The source `xpu.sysman`: Level Zero Sysman through pyzes, in a probe process of its own.
+
+`zesInit` caches its first result for the life of the process, and so does the driver: a card that can be opened later
+is seen by a new process alone, so this one then ends itself and is started anew by its parent.
+Sysman ignores masks, hierarchy and order; its numbering is worth nothing and every card is known by its PCI address.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accel_tui.model.devices import Device, Holder, Problem, Reading, failed
+from accel_tui.vendors.xpu import ids, loader, results
+from accel_tui.vendors.xpu.calls import WHOLE, call, listed
+from accel_tui.vendors.xpu.cards import find
+from accel_tui.vendors.xpu.clients import Processes
+from accel_tui.vendors.xpu.identity import Unnamed, identify
+from accel_tui.vendors.xpu.lanes import Hung, Lanes
+from accel_tui.vendors.xpu.metered import MeteredCard
+from accel_tui.vendors.xpu.nodes import access
+from accel_tui.vendors.xpu.results import SOURCE, SUCCESS
+
+if TYPE_CHECKING:
+    from accel_tui.model.places import Places
+    from accel_tui.vendors.xpu.load import Scoped
+
+_LIST_SECONDS, _READ_SECONDS, _HOLDERS_SECONDS = 1.5, 1.5, 1.0
+"""For all cards together, below the deadlines of the probe: a card that takes longer is left out of the answer."""
+_CORE = ("utilization_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
+
+
+def open_source(places: Places) -> SysmanSource:
+    """The source for these places; nothing is loaded before the first question."""
+    return SysmanSource(places)
+
+
+class SysmanSource:
+    """Every card of every Level Zero driver that this account can open."""
+
+    name = SOURCE
+    vendor = "xpu"
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._root, self._dev = Path(places.sysfs_root), Path(places.dev_root)
+        self._processes = Processes(Path(places.proc_root), self._dev)
+        self._lanes = Lanes()
+        self._z: Any = None
+        self._handles: list[tuple[str, Any]] = []
+        """Every device handle of every driver, with the name of its lane."""
+        self._init_code = SUCCESS
+        self._unavailable: loader.Unavailable | None = None
+        self._cards: dict[str, MeteredCard] = {}
+        self._lane_of: dict[str, str] = {}
+        self._opened: frozenset[str] = frozenset()
+        """Cards that could be opened when Sysman started."""
+
+    def inventory(self) -> tuple[list[Device], list[Problem]]:
+        """The cards by PCI address with their tiles; without a library none, and why."""
+        if self._z is None and not self._started():
+            return [], [self._why_not()]
+        self._end_where_more_is_to_see()
+        problems = self._look()
+        cards = [self._cards[key] for key in sorted(self._cards)]
+        if not cards and not problems:
+            problems.append(self._nothing())
+        return [device for card in cards for device in _devices(card)], problems
+
+    def read(self) -> dict[str, dict[str, Reading]]:
+        """Readings of every card and tile; rates are over the time since the last call."""
+        if self._z is None:
+            return self._without_library()
+        answers = self._lanes.each(self._tasks(lambda card: card.read), _READ_SECONDS)
+        readings: dict[str, dict[str, Reading]] = {}
+        for key, card in self._cards.items():
+            answer = answers[self._lane_of[key]]
+            if isinstance(answer, Exception):
+                readings[key] = dict.fromkeys(_CORE, failed(_fault(answer), SOURCE))
+                continue
+            readings |= _by_key(key, answer, len(card.identity.tile_uuids))
+        return readings
+
+    def holders(self) -> dict[str, list[Holder]]:
+        """Processes that the driver names, our own probes left out."""
+        answers = self._lanes.each(self._tasks(lambda card: card.pids), _HOLDERS_SECONDS)
+        found: dict[str, list[Holder]] = {}
+        for key in self._cards:
+            pids = answers[self._lane_of[key]]
+            held = [] if isinstance(pids, Exception) else [self._processes.holder(pid) for pid in pids]
+            found[key] = [holder for holder in held if holder is not None]
+        return found
+
+    def _tasks(self, of: Callable[[MeteredCard], Callable[[], Any]]) -> list[tuple[str, Callable[[], Any]]]:
+        return [(self._lane_of[key], of(card)) for key, card in self._cards.items()]
+
+    def _started(self) -> bool:
+        """Load the library and start Sysman; False when it cannot be loaded."""
+        try:
+            z = loader.load(self._places.level_zero_loader)
+        except loader.Unavailable as error:
+            self._unavailable = error
+            return False
+        self._unavailable, self._opened = None, self._openable()
+        self._init_code = call(z.zesInit, 0)
+        self._z = z
+        if self._init_code == SUCCESS:
+            self._handles = _devices_of_all_drivers(z)
+        return True
+
+    def _look(self) -> list[Problem]:
+        """Identify what is not known yet and look again at what is; one lane for each handle."""
+        lanes = {lane: card for card in self._cards.values() if (lane := self._lane_of[card.identity.key])}
+        tasks: list[tuple[str, Callable[[], Any]]] = [
+            (lane, lanes[lane].check if lane in lanes else functools.partial(self._identified, handle))
+            for lane, handle in self._handles
+        ]
+        problems = []
+        for lane, answer in self._lanes.each(tasks, _LIST_SECONDS).items():
+            if isinstance(answer, MeteredCard):
+                if answer.identity.key not in self._cards:  # a second driver may list the same card
+                    self._cards[answer.identity.key], self._lane_of[answer.identity.key] = answer, lane
+            elif isinstance(answer, Exception):
+                at = lanes[lane].identity.address if lane in lanes else f"a device without an address ({lane})"
+                remedy = "The kernel log says more; a lost card needs a reset or a reboot."
+                problems.append(Problem("xpu", "card-silent", f"Level Zero: {at}: {_fault(answer)}.", remedy))
+        return problems
+
+    def _identified(self, handle: Any) -> MeteredCard | None:
+        identity = identify(self._z, handle)
+        return None if identity is None else MeteredCard(self._z, handle, identity)
+
+    def _openable(self) -> frozenset[str]:
+        return frozenset(card.key for card in find(self._root) if access(card, self._dev).opens)
+
+    def _end_where_more_is_to_see(self) -> None:
+        """End this process when a card can be opened that could not be when Sysman started."""
+        new = self._openable() - self._opened - set(self._cards)
+        if new:
+            sys.exit(f"Sysman is started anew: {', '.join(sorted(new))} can be opened since")
+
+    def _why_not(self) -> Problem:
+        why = self._unavailable
+        if why is None:
+            return self._nothing()
+        message = f"No utilization of Intel GPUs from Level Zero Sysman: {why.message}."
+        return Problem("xpu", why.code, message, why.remedy)
+
+    def _nothing(self) -> Problem:
+        """Sysman lists no GPU, and cannot tell a missing right from a missing driver: whether nodes open decides."""
+        code = self._init_code
+        what = "lists no GPU" if code == SUCCESS else f"did not start: {results.words(code)}"
+        if self._opened:
+            remedy = "Install the GPU's Level Zero driver (package libze-intel-gpu1 or intel-level-zero-gpu)."
+        else:
+            remedy = "No render node opens for this account: become a member of the group render, then log in anew."
+        message = f"No utilization of Intel GPUs: Level Zero Sysman {what}."
+        return Problem("xpu", "sysman-sees-nothing", message, remedy)
+
+    def _without_library(self) -> dict[str, dict[str, Reading]]:
+        """The reason in the cells of the cards that sysfs shows."""
+        why = self._unavailable
+        if why is None:
+            return {}
+        reading = failed(f"{why.message}; {why.remedy}", SOURCE)
+        return {card.key: {"utilization_percent": reading} for card in find(self._root)}
+
+
+def _devices_of_all_drivers(z: Any) -> list[tuple[str, Any]]:
+    _, drivers = listed(z.zesDriverGet, z.zes_driver_handle_t)
+    found = []
+    for number, driver in enumerate(drivers):
+        _, handles = listed(z.zesDeviceGet, z.zes_device_handle_t, driver)
+        found += [(f"driver {number} device {index}", handle) for index, handle in enumerate(handles)]
+    return found
+
+
+def _devices(card: MeteredCard) -> list[Device]:
+    """The card and, behind it, its tiles."""
+    known = card.identity
+    details: dict[str, Any] = {"ecc": known.ecc, "driver_module_hash": known.module_hash}
+    if known.device is not None:
+        details["pci_id"] = f"{ids.VENDOR:04x}:{known.device:04x}"
+    if known.integrated is not None and not ids.product(known.device).is_discrete:
+        details["integrated"] = known.integrated
+    elif ids.product(known.device).is_discrete:
+        details["integrated"] = False
+    if known.code == SUCCESS:
+        details["tiles"] = max(1, len(known.tile_uuids))
+    if known.code == results.RECOVERY:
+        details["recovery"] = True
+    details = {name: value for name, value in details.items() if value is not None}
+    name = known.name or ids.name(known.device)
+    whole = Device(
+        key=known.key,
+        vendor="xpu",
+        torch_device="xpu",
+        name=name,
+        pci_address=known.address,
+        uuid=known.uuid,
+        serial=known.serial,
+        driver_version=known.driver_version,
+        memory_total_bytes=card.memory.get(WHOLE),
+        state=card.state,
+        details=details,
+    )
+    shared = {key: value for key, value in details.items() if key != "tiles"}
+    tiles = [
+        Device(
+            key=f"{known.key}#{tile}",
+            vendor="xpu",
+            torch_device="xpu",
+            name=f"{name}, tile {tile}",
+            pci_address=known.address,
+            uuid=uuid,
+            driver_version=known.driver_version,
+            memory_total_bytes=card.memory.get(tile),
+            state=card.state,
+            details={**shared, "tile": tile, "card": known.key},
+        )
+        for tile, uuid in enumerate(known.tile_uuids)
+    ]
+    return [whole, *tiles]
+
+
+def _by_key(key: str, scoped: Scoped, tiles: int) -> dict[str, dict[str, Reading]]:
+    found = {key: dict(scoped.get(WHOLE, {}))}
+    for tile in range(tiles):
+        found[f"{key}#{tile}"] = dict(scoped.get(tile, {}))
+    return found
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, Unnamed | Hung):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,66 @@
+"""The sources of Intel GPUs hold the contract, on hosts made of files and with the real pyzes over a built library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from accel_tui.model.devices import ReadingStatus
+from contract.provider_suite import check_source
+from support.probed import ProbedSource, probed
+from support.xpu_host import XpuHost, at, xe_client
+
+
+@pytest.fixture
+def host(tmp_path: Path, sysman_library: Path) -> XpuHost:
+    """Two drivers, four cards in reverse order, one of two tiles and an integrated GPU."""
+    host = XpuHost(tmp_path, sysman_library)
+    host.card("0000:00:02.0", 0x7D55, driver="i915")
+    host.card("0000:1a:00.0", hwmon__hwmon3__name="xe\n", hwmon__hwmon3__energy1_input="5000000\n")
+    host.card("0000:4b:00.0", 0x0BD5, driver="i915")
+    host.card("0000:9a:00.0", 0x56A0, driver="i915")
+    host.scenario(
+        [
+            at("0000:9a:00.0", id=0x56A0, size=17179869184, max_traffic=0),
+            at("0000:4b:00.0", id=0x0BD5, tiles=2, size=68719476736, ports=4, ports_up=3),
+            at("0000:1a:00.0", fan=1200, driver=1),
+            at("0000:00:02.0", id=0x7D55, flags=1, name="Intel(R)_Graphics_[0x7d55]", driver=1),
+        ],
+        drivers=2,
+    )
+    host.process(20417, {"5": ("/dev/dri/renderD129", xe_client("0000:1a:00.0", 41, ccs=1, total=2))})
+    return host
+
+
+@pytest.fixture
+def opened() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.mark.parametrize("label", ["xpu.sysfs", "xpu.sysman"])
+def test_the_contract_holds(host: XpuHost, opened: ExitStack, label: str) -> None:
+    def open_source() -> ProbedSource:
+        return opened.enter_context(probed(label, host.places))
+
+    devices, readings = check_source(open_source)
+    assert [device.key for device in devices] == [
+        "pci:0000:00:02.0",
+        "pci:0000:1a:00.0",
+        "pci:0000:4b:00.0",
+        "pci:0000:4b:00.0#0",
+        "pci:0000:4b:00.0#1",
+        "pci:0000:9a:00.0",
+    ]
+    if label == "xpu.sysman":
+        assert readings["pci:0000:1a:00.0"]["utilization_percent"].status is ReadingStatus.OK
+
+
+@pytest.mark.parametrize("label", ["xpu.sysfs", "xpu.sysman"])
+def test_the_contract_holds_where_there_is_nothing(tmp_path: Path, opened: ExitStack, label: str) -> None:
+    host = XpuHost(tmp_path)
+    devices, _ = check_source(lambda: opened.enter_context(probed(label, host.places)))
+    assert devices == ()
