@@ -112,8 +112,8 @@ _XPU = Presence("0x8086", ("0x0300", "0x0380"), ("class/drm/card*/device",), ("l
 BUILT_IN: tuple[SourceEntry, ...] = (
     *GAUDI,
     SourceEntry("cpu", "proc", "accel_tui.vendors.cpu.probe", gives=frozenset({"inventory", "readings"})),
-    SourceEntry("xpu", "sysman", "accel_tui.vendors.xpu.sysman", choice="xpu_source", presence=_XPU),
-    SourceEntry("xpu", "sysfs", "accel_tui.vendors.xpu.sysfs", choice="xpu_source", presence=_XPU),
+    SourceEntry("xpu", "sysman", "accel_tui.vendors.xpu.sysman", choice="xpu_source", presence=_XPU, lists_every=10.0),
+    SourceEntry("xpu", "sysfs", "accel_tui.vendors.xpu.sysfs", choice="xpu_source", presence=_XPU, lists_every=10.0),
 )
 DEMO = SourceEntry("demo", "simulated", "accel_tui.vendors.demo.probe")
 """Stands alone: a simulated server shows nothing of the real one."""
