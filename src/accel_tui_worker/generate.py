@@ -97,7 +97,7 @@ def _load(context: Context, prompts: list[Prompt]) -> Loaded:
     events.emit("phase", phase="loading")
     tokenizer = loading.load_tokenizer(context.job.model)
     chat = _chat(settings, tokenizer, prompts)
-    model = loading.load_model(context)
+    model = loading.load_model(context, "hpu" if device.type == "hpu" else None)
     config = _config(settings, model, tokenizer)
     model = model.to(device).eval()
     events.emit("device", device=str(model.device), backend=None, world=1, wrapper=None, **loading.model_facts(model))

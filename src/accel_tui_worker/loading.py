@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui_worker import compatibility
 from accel_tui_worker.errors import BadInputError, DeviceMismatchError, InvalidJobError, UnsupportedStackError
+from accel_tui_worker.hpu import import_torch
 from accel_tui_worker.job import resolve_model
 
 if TYPE_CHECKING:
@@ -37,13 +38,15 @@ def load_tokenizer(model: Model) -> Any:
     return tokenizer
 
 
-def load_model(context: Context) -> Any:
-    """The model in host memory, with the dtype of the job."""
+def load_model(context: Context, device_map: str | None = None) -> Any:
+    """The model with the dtype of the job: in host memory, or read straight onto the device of `device_map`."""
     from transformers import AutoModelForCausalLM
 
     model = context.job.model
     name = resolve_model(model.path)
     options = compatibility.dtype_argument(model.dtype)
+    if device_map is not None:
+        options["device_map"] = device_map
     if model.attn_implementation:
         options["attn_implementation"] = model.attn_implementation
     if _only_pickles(name):
@@ -75,18 +78,13 @@ def prepare_device(device: str) -> Any:
     Raises:
         DeviceMismatchError: this torch sees no such device.
         InvalidJobError: no device has such a name.
+        UnsupportedStackError: the plugin cannot be imported.
     """
-    import torch
-
+    torch = import_torch(device)
     try:
         wanted = torch.device(device)
     except RuntimeError as error:
         raise InvalidJobError(f"{device!r} is no torch device") from error
-    if wanted.type == "hpu":
-        try:
-            import habana_frameworks.torch.core  # noqa: F401 - registers torch.hpu
-        except ImportError as error:
-            raise UnsupportedStackError(f"habana-torch-plugin cannot be imported: {error}") from error
     if wanted.type == "cpu":
         return wanted
     module = getattr(torch, wanted.type, None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui_worker import checkpoints, compatibility, data, loading, placement
 from accel_tui_worker.errors import BadInputError, DeviceMismatchError, InvalidJobError
+from accel_tui_worker.hpu import import_torch
 
 if TYPE_CHECKING:
     from accel_tui_worker.run import Context
@@ -29,6 +30,7 @@ def train(context: Context) -> dict[str, Any]:
     sources = data.find_sources(context.job.data)
     resume = _resume(context, output)
     context.events.emit("phase", phase="importing")
+    import_torch(context.device)
     import transformers  # noqa: F401 - the imports are what takes the time of this phase
 
     from accel_tui_worker import trainer as _trainer  # noqa: F401
@@ -190,6 +192,7 @@ def _verify_and_tell(context: Context, trainer: Any) -> None:
         backend=verify_backend(arguments),
         world=arguments.world_size,
         wrapper=verify_wrapper(trainer),
+        compiled=arguments.torch_compile_backend if arguments.torch_compile else None,
         **loading.model_facts(model),
     )
     loading.verify_device(arguments.device.type, model.device)

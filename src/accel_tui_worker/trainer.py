@@ -101,7 +101,7 @@ def verify_wrapper(trainer: Any) -> str | None:
     """The wrapper around the model once training begins, None without one; raises DeviceMismatchError."""
     if compatibility.fsdp_requested(trainer.args) and not trainer.is_fsdp_enabled:
         raise DeviceMismatchError("fsdp was asked for and is not in force; the Trainer ignores it on this device")
-    wrapped = trainer.model_wrapped
+    wrapped = getattr(trainer.model_wrapped, "_orig_mod", trainer.model_wrapped)  # beneath the compiler's own wrapper
     if wrapped is not trainer.model or trainer.is_fsdp_enabled:
         return type(wrapped).__name__
     if trainer.args.world_size > 1:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +57,21 @@ def losses(folder: Path) -> dict[int, float]:
 class WorkerProcess:
     """A worker, or a launcher with its workers, as a process of its own."""
 
-    def __init__(self, python: str, folder: Path, *, ranks: int = 0, path: Path | None = None, wrap: Any = ()) -> None:
-        """`ranks` 0 runs the worker alone, more go through torchrun; `path` stands in front of PYTHONPATH."""
+    def __init__(
+        self,
+        python: str,
+        folder: Path,
+        *,
+        ranks: int = 0,
+        path: Path | None = None,
+        wrap: Any = (),
+        device: str = "cpu",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`ranks` 0 runs the worker alone, more go through torchrun; `path` stands for PYTHONPATH."""
         launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks else []
-        argv = [*wrap, python, *launcher, "-m", "accel_tui_worker", "run", "--folder", str(folder), "--device", "cpu"]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+        argv = [*wrap, python, *launcher, "-m", "accel_tui_worker", "run", "--folder", str(folder), "--device", device]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", **(environment or {})}
         if path is not None:
             environment["PYTHONPATH"] = str(path)
         self.folder = folder
@@ -88,9 +98,9 @@ class WorkerProcess:
         """Signal the worker of a rank, as the keeper does: by the pid of its first event."""
         os.kill(of("start", self.folder, rank)[0]["pid"], number)
 
-    def end(self) -> int:
+    def end(self, seconds: float = 90) -> int:
         """Wait for the end and return the exit code."""
-        return self.process.wait(90)
+        return self.process.wait(seconds)
 
     def log(self) -> str:
         return self._log.read_text("utf-8", "replace")

@@ -11,27 +11,14 @@ import pytest
 
 from accel_tui_worker.placement import Held, Places, Wanted, judge, wanted_card
 from accel_tui_worker.placement_gaudi import held
-
-# Module, index and address differ on purpose: nothing may take one for another.
-CARDS = {2: (7, "0000:5d:00.0"), 0: (5, "0000:29:00.0"), 1: (4, "0000:17:00.0"), 3: (6, "0000:4b:00.0")}
+from support import gaudi_nodes
 
 
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
-    """Four cards in the layout of the current driver."""
-    for index, (module, address) in CARDS.items():
-        pci = tmp_path / f"sys/devices/pci0000:00/{address}"
-        pci.mkdir(parents=True)
-        for name, text in (("module_id", module), ("pci_addr", address), ("vendor", "0x1da3")):
-            (pci / name).write_text(f"{text}\n")
-        card = tmp_path / f"sys/class/accel/accel{index}"
-        card.mkdir(parents=True)
-        (card / "device").symlink_to(pci)
-        node = tmp_path / f"dev/accel/accel{index}"
-        node.parent.mkdir(parents=True, exist_ok=True)
-        node.touch()
-        (node.parent / f"accel_controlD{index}").touch()
-    return Places(tmp_path / "sys", tmp_path / "dev")
+    """Modules 4 to 7, none of which has its own number for an index."""
+    nodes = gaudi_nodes.make(tmp_path)
+    return Places(nodes.sysfs, nodes.dev)
 
 
 @contextlib.contextmanager

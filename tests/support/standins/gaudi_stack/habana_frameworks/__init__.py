@@ -1,0 +1,1 @@
+"""Stand-in for the parent package of the Gaudi software; of accel-tui's tests alone."""

@@ -1,0 +1,1 @@
+"""Stand-in: importing it is all that is done with it."""
