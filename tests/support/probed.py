@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from accel_tui.devices.provider import Answer, Readings, decode
-from accel_tui.model.devices import Device, Holder, Problem
+from accel_tui.model.devices import Device, Holder, Problem, SourceFault
 from accel_tui.model.places import Places
 from support.world import SOURCE
 
@@ -34,6 +34,7 @@ class ProbedSource:
         hello = {"module": module, "attribute": "open_source", "paths": [], "places": places.to_json()}
         self.ready = self._exchange(hello)
         self._number = 0
+        self._listed = Answer()
 
     def inventory(self) -> tuple[tuple[Device, ...], tuple[Problem, ...]]:
         answer = self.ask("inventory")
@@ -50,9 +51,18 @@ class ProbedSource:
 
         Raises:
             EOFError: the process ended.
+            SourceFault: the source answered with a fault.
         """
         self._number += 1
-        return decode(self._exchange({"id": self._number, "ask": question}))
+        reply = self._exchange({"id": self._number, "ask": question})
+        if "error" in reply:
+            raise SourceFault(reply["error"], reply.get("remedy"), code=reply.get("code", "raised"))
+        if reply.get("same"):
+            return self._listed
+        answer = decode(reply)
+        if question == "inventory":
+            self._listed = answer
+        return answer
 
     def close(self) -> int:
         """End the process; its exit code."""

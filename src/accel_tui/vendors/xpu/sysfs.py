@@ -26,17 +26,22 @@ _OF_FDINFO = (
 
 def open_source(places: Places) -> SysfsSource:
     """The source for these roots."""
-    return SysfsSource(Path(places.sysfs_root), Path(places.proc_root), Path(places.dev_root))
+    return SysfsSource(
+        Path(places.sysfs_root), Path(places.proc_root), Path(places.dev_root), alone=places.xpu_source == "sysfs"
+    )
 
 
 class SysfsSource:
-    """Every Intel GPU of the host. Needs no rights; what needs some says which."""
+    """Every Intel GPU of the host. Needs no rights; what needs some says which.
+
+    `alone`: no other source gives readings, so that this one says why it has none of utilization and memory.
+    """
 
     name = "sysfs"
     vendor = "xpu"
 
-    def __init__(self, sysfs_root: Path, proc_root: Path, dev_root: Path) -> None:
-        self._root, self._proc, self._dev = sysfs_root, proc_root, dev_root
+    def __init__(self, sysfs_root: Path, proc_root: Path, dev_root: Path, *, alone: bool = False) -> None:
+        self._root, self._proc, self._dev, self._alone = sysfs_root, proc_root, dev_root, alone
         self._processes = Processes(proc_root, dev_root)
         self._cards: dict[str, Card] | None = None
         self._sensors: dict[str, Hwmon] = {}
@@ -142,9 +147,9 @@ class SysfsSource:
             **link.readings(card, self.name),
             "clock_mhz": clock_reading(clocks, self.name),
             "throttle_reasons": throttle_reading(clocks, self.name),
-            "utilization_percent": absent(_OF_FDINFO, self.name),
-            "memory_used_bytes": absent(_OF_FDINFO, self.name),
         }
+        if self._alone:
+            found |= dict.fromkeys(("utilization_percent", "memory_used_bytes"), absent(_OF_FDINFO, self.name))
         clients = self._clients.get(card.key, [])
         found |= self._engines[card.key].readings(clients)
         if any(client.local_bytes() for client in clients):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.model.devices import Device, Holder, Problem, Reading, failed
+from accel_tui.model.devices import Device, Holder, Problem, Reading, SourceFault, failed
 from accel_tui.vendors.xpu import ids, loader, results
 from accel_tui.vendors.xpu.calls import WHOLE, call, listed
 from accel_tui.vendors.xpu.cards import find
@@ -53,27 +53,28 @@ class SysmanSource:
         self._handles: list[tuple[str, Any]] = []
         """Every device handle of every driver, with the name of its lane."""
         self._init_code = SUCCESS
-        self._unavailable: loader.Unavailable | None = None
         self._cards: dict[str, MeteredCard] = {}
         self._lane_of: dict[str, str] = {}
         self._opened: frozenset[str] = frozenset()
         """Cards that could be opened when Sysman started."""
 
     def inventory(self) -> tuple[list[Device], list[Problem]]:
-        """The cards by PCI address with their tiles; without a library none, and why."""
-        if self._z is None and not self._started():
-            return [], [self._why_not()]
+        """The cards by PCI address with their tiles.
+
+        Raises:
+            SourceFault: there is no library that can be asked, or it lists nothing; with the way out.
+        """
+        if self._z is None:
+            self._start()
         self._end_where_more_is_to_see()
         problems = self._look()
         cards = [self._cards[key] for key in sorted(self._cards)]
         if not cards and not problems:
-            problems.append(self._nothing())
+            raise self._nothing()
         return [device for card in cards for device in _devices(card)], problems
 
     def read(self) -> dict[str, dict[str, Reading]]:
         """Readings of every card and tile; rates are over the time since the last call."""
-        if self._z is None:
-            return self._without_library()
         answers = self._lanes.each(self._tasks(lambda card: card.read), _READ_SECONDS)
         readings: dict[str, dict[str, Reading]] = {}
         for key, card in self._cards.items():
@@ -97,19 +98,22 @@ class SysmanSource:
     def _tasks(self, of: Callable[[MeteredCard], Callable[[], Any]]) -> list[tuple[str, Callable[[], Any]]]:
         return [(self._lane_of[key], of(card)) for key, card in self._cards.items()]
 
-    def _started(self) -> bool:
-        """Load the library and start Sysman; False when it cannot be loaded."""
+    def _start(self) -> None:
+        """Load the library and start Sysman.
+
+        Raises:
+            SourceFault: the library cannot be loaded.
+        """
         try:
             z = loader.load(self._places.level_zero_loader)
-        except loader.Unavailable as error:
-            self._unavailable = error
-            return False
-        self._unavailable, self._opened = None, self._openable()
+        except loader.Unavailable as why:
+            message = f"no utilization from Level Zero Sysman: {why.message}"
+            raise SourceFault(message, why.remedy, code=why.code, rests=True) from None
+        self._opened = self._openable()
         self._init_code = call(z.zesInit, 0)
         self._z = z
         if self._init_code == SUCCESS:
             self._handles = _devices_of_all_drivers(z)
-        return True
 
     def _look(self) -> list[Problem]:
         """Identify what is not known yet and look again at what is; one lane for each handle."""
@@ -142,31 +146,17 @@ class SysmanSource:
         if new:
             sys.exit(f"Sysman is started anew: {', '.join(sorted(new))} can be opened since")
 
-    def _why_not(self) -> Problem:
-        why = self._unavailable
-        if why is None:
-            return self._nothing()
-        message = f"No utilization of Intel GPUs from Level Zero Sysman: {why.message}."
-        return Problem("xpu", why.code, message, why.remedy)
-
-    def _nothing(self) -> Problem:
+    def _nothing(self) -> SourceFault:
         """Sysman lists no GPU, and cannot tell a missing right from a missing driver: whether nodes open decides."""
         code = self._init_code
         what = "lists no GPU" if code == SUCCESS else f"did not start: {results.words(code)}"
         if self._opened:
             remedy = "Install the GPU's Level Zero driver (package libze-intel-gpu1 or intel-level-zero-gpu)."
-        else:
+        elif any(access(card, self._dev).opens is False for card in find(self._root)):
             remedy = "No render node opens for this account: become a member of the group render, then log in anew."
-        message = f"No utilization of Intel GPUs: Level Zero Sysman {what}."
-        return Problem("xpu", "sysman-sees-nothing", message, remedy)
-
-    def _without_library(self) -> dict[str, dict[str, Reading]]:
-        """The reason in the cells of the cards that sysfs shows."""
-        why = self._unavailable
-        if why is None:
-            return {}
-        reading = failed(f"{why.message}; {why.remedy}", SOURCE)
-        return {card.key: {"utilization_percent": reading} for card in find(self._root)}
+        else:
+            remedy = "No render node is there: the driver xe or i915 makes it; a container must be given /dev/dri."
+        return SourceFault(f"no utilization: Level Zero Sysman {what}", remedy, code="sees-nothing", rests=True)
 
 
 def _devices_of_all_drivers(z: Any) -> list[tuple[str, Any]]:
