@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from accel_tui.keeper import limits
 from accel_tui.model.secrets import is_secret
 from accel_tui.protocol.version import VERSION
 
@@ -36,8 +37,8 @@ def split_environment(
 
 
 def about_us() -> dict[str, str]:
-    """What a submission tells of the process that makes it: its version, and the mask that its files get."""
-    told = {"version": VERSION}
+    """What a submission tells of the process that makes it: its version, mask of files and limits."""
+    told = {"version": VERSION, "limits": limits.own()}
     with contextlib.suppress(OSError, StopIteration):
         # Not by `os.umask`, which changes it for a moment, and other threads make files meanwhile.
         lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()

@@ -9,7 +9,7 @@ import os
 import socket
 import time
 
-from accel_tui.keeper import processes
+from accel_tui.keeper import limits, processes
 from accel_tui.keeper.detach import default_signals, encode_environment, to_bytes
 
 TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
@@ -72,8 +72,11 @@ def launch(
     tag: str,
     locks: Sequence[int],
     umask: int = 0o077,
+    resources: dict[str, tuple[int, int]] | None = None,
 ) -> Main:
     """Start the main process in a session of its own; returns when it executes its program.
+
+    `resources` are its limits, as `limits.parse` gives them; what cannot be had is told in our own log.
 
     It gets `/dev/null` as standard input, the log as output and error, and of our other descriptors only `locks`.
 
@@ -93,7 +96,7 @@ def launch(
     pid = os.fork()
     if not pid:
         os.umask(umask)
-        _become(words, variables, to_bytes(cwd), output=output, locks=locks, sender=sender)
+        _become(words, variables, to_bytes(cwd), output=output, locks=locks, sender=sender, resources=resources or {})
     os.close(sender)
     os.close(output)
     with open(receiver, "rb") as pipe:
@@ -106,7 +109,14 @@ def launch(
 
 
 def _become(
-    words: list[bytes], variables: dict[bytes, bytes], cwd: bytes, *, output: int, locks: Sequence[int], sender: int
+    words: list[bytes],
+    variables: dict[bytes, bytes],
+    cwd: bytes,
+    *,
+    output: int,
+    locks: Sequence[int],
+    sender: int,
+    resources: dict[str, tuple[int, int]],
 ) -> NoReturn:
     """Turn the forked child into the main process; never returns."""
     try:
@@ -114,15 +124,20 @@ def _become(
         default_signals()
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
             file.write(_OOM_SCORE)
+        lowest = min(_LOWEST_INHERITED, limits.open_files() // 2)
+        own_log = fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, lowest)
         nothing = os.open(os.devnull, os.O_RDONLY)
         for target, descriptor in enumerate((nothing, output, output)):
             os.dup2(descriptor, target)
-        kept = [fcntl.fcntl(lock, fcntl.F_DUPFD, _LOWEST_INHERITED) for lock in locks]
-        _close_all_but({*kept, sender})
+        kept = [fcntl.fcntl(lock, fcntl.F_DUPFD, lowest) for lock in locks]
+        _close_all_but({*kept, sender, own_log})
         try:
             os.chdir(cwd)
         except OSError as error:
             _tell(sender, b"the working folder " + cwd, os.strerror(error.errno or 0))
+        for missed in limits.apply(resources):  # last of all: they may be too tight for ourselves
+            with contextlib.suppress(OSError):
+                os.write(own_log, missed.encode() + b"\n")
         _execute(words, variables, sender)
     except Exception as error:  # the border of this process: the parent alone can report
         _tell(sender, words[0], repr(error))

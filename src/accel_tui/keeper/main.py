@@ -135,7 +135,7 @@ class _Run:
         try:
             self.main = launch.launch(
                 order.argv, order.environment, order.cwd, log=order.path("log"), tag=order.tag, locks=self._held,
-                umask=order.umask,
+                umask=order.umask, resources=order.limits,
             )  # fmt: skip
         except launch.LaunchError as error:
             self._not_launched(str(error), record.not_launched(str(error)))

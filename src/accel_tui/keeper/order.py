@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from accel_tui.keeper import files
+from accel_tui.keeper import files, limits
 from accel_tui.keeper.processes import TAG
 
 TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
@@ -37,6 +37,7 @@ class Order:
             limit = instruction.get("time_limit")
             mask = instruction.get("umask")
             self.umask = 0o077 if mask is None else int(mask, 8) & 0o777
+            self.limits = limits.parse(str(instruction.get("limits") or ""))
             self.time_limit: float | None = None if limit is None else float(limit)
             self.runs: str | None = instruction.get("runs")
             self.supervisor_lock: str | None = instruction.get("supervisor_lock")

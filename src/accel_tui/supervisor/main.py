@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from accel_tui.config.settings import load_settings
 from accel_tui.config.state import demo_folder, open_state_folder, state_folder
+from accel_tui.keeper.limits import raise_open_files
 from accel_tui.model.errors import AccelError, SupervisorError
 from accel_tui.protocol.paths import LOG_NAME, SAYS
 from accel_tui.protocol.version import VERSION
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     environment = dict(os.environ)
+    raise_open_files()  # a run has its submitter's limits
     os.umask(0o077)  # for what we write; a run has its submitter's
     try:
         settings = load_settings({"state_dir": arguments.state_dir}, environment)

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from accel_tui.model.errors import AccelError, StateFolderError, SupervisorError, UsageError
-from accel_tui.protocol import version
+from accel_tui.protocol import paths, version
 from accel_tui.protocol.messages import dump, read_object
 from accel_tui.protocol.paths import BODY_LIMIT
 from accel_tui.supervisor.audit import Peer
@@ -100,6 +100,7 @@ def answering(
     @functools.wraps(handler)
     async def endpoint(request: Request) -> Response:
         try:
+            _understood(request)
             return await handler(service, request)
         except AccelError as error:
             return fault(error)
@@ -111,6 +112,24 @@ def answering(
             return fault(_internal(service, request, error), 500)
 
     return endpoint
+
+
+def _understood(request: Request) -> None:
+    """Refuse who speaks another major number, except for the first exchange and the request to end.
+
+    Raises:
+        SupervisorError: both sides would misunderstand each other.
+    """
+    told = request.headers.get(version.PROTOCOL_HEADER)
+    if told is None or request.url.path in (paths.HELLO, paths.SHUTDOWN):
+        return
+    theirs = version.parse_protocol(told)
+    if theirs is None or not version.understands(theirs):
+        raise SupervisorError(
+            f"the client speaks protocol {told[:40]!r}, this supervisor {version.protocol_text()}",
+            remedy="use the same version of accel-tui on both sides, or: accel-tui supervisor stop",
+            code="supervisor",
+        )
 
 
 def _of_the_host(state: Path, error: OSError) -> AccelError | None:

@@ -201,6 +201,7 @@ class Starter:
             "revive": service.revive,
             "revive_environment": dict(service.environment),
             "tag": entry.id,
+            "limits": entry.spec["submitted_by"].get("limits"),
             "umask": entry.spec["submitted_by"].get("umask"),
             "worker": ready.job.worker,
         }

@@ -217,6 +217,7 @@ class Submitter:
                 "version": submission.client.get("version"),
                 "host": socket.gethostname(),
                 "cwd": submission.cwd,
+                "limits": submission.client.get("limits", "")[:1000] or None,
                 "umask": mask if re.fullmatch("[0-7]{1,4}", mask) else None,
             },
             "priority": submission.priority,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -322,3 +323,18 @@ def test_the_start_time_is_that_of_the_exec(make_run: MakeRun) -> None:
     run.ended()
     assert before <= float(run.log())
     assert answer["started_at"].endswith("Z")
+
+
+def test_a_run_has_the_limits_of_its_submitter(make_run: MakeRun) -> None:
+    code = "import resource as r; print([r.getrlimit(k) for k in (r.RLIMIT_CORE, r.RLIMIT_NOFILE, r.RLIMIT_STACK)])"
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    run = make_run(python(code))
+    answer = run.start(limits=f"core=0:0 nofile=200:{most + 1 if most > 0 else -1} stack=1048576:2097152 odd=1:2 cpu=x")
+    assert answer["started"], answer
+    assert run.ended()["exit_code"] == 0
+    (core, files, stack) = eval(run.log())
+    assert (core, stack) == ((0, 0), (1048576, 2097152))
+    assert files[0] == 200
+    assert os.geteuid() == 0 or files[1] == most
+    if files[1] == most > 0:
+        assert f"nofile: {most} in place of {most + 1}" in (run.folder / "keeper.log").read_text()
