@@ -16,7 +16,8 @@ from accel_tui.tui.theme import load_themes
 from accel_tui.tui.widgets.bar import bar
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
-from accel_tui.tui.widgets.logview import Dressed, LogLine, LogView
+from accel_tui.tui.widgets.logline import Dressed, LogLine
+from accel_tui.tui.widgets.logview import LogView
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 from accel_tui.tui.widgets.pieces import Ends, Piece, Rule, cell
 from support.bytes_source import FakeSource

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -296,3 +297,125 @@ async def test_nothing_hostile_reaches_the_terminal(training: Written, tmp_path:
         assert bad == []
         await stage.press("enter")
         assert [letter for letter in text_of(stage) if letter != "\n" and not letter.isprintable()] == []
+
+
+async def test_to_a_line_a_share_and_a_time(training: Written, tmp_path: Path) -> None:
+    training.write("".join(f"late {number}\n" for number in range(3000)), 5)
+    async with opened(tmp_path, training) as stage:
+        await until_counted(stage)
+        for words, begins in (("41", "[rank3]: WARNING"), ("50%", "late 1"), ("12:37:47", "[rank0]"), ("6s", "late 0")):
+            await stage.press("number_sign", *words, "enter")
+            await stage.until(lambda begins=begins: current(stage).startswith(begins), f"{words} at {begins}")
+        await stage.press("number_sign", *"nonsense", "enter")
+        assert "no line, share or time: nonsense" in text_of(stage)
+        await stage.press("escape", "ctrl+p", *"42", "enter")
+        await stage.until(lambda: "'epoch': 0.08" in current(stage), "the palette leads to a line")
+
+
+async def test_a_time_needs_a_record_of_times(training: Written, tmp_path: Path) -> None:
+    training.times.unlink()
+    async with opened(tmp_path, training) as stage:
+        await stage.press("number_sign", *"12:37", "enter")
+        assert "this log has no record of times" in text_of(stage)
+
+
+async def test_marks(training: Written, tmp_path: Path) -> None:
+    async with opened(tmp_path, training) as stage:
+        await stage.press("apostrophe")
+        assert any("nothing is marked" in notice.message for notice in stage.app.desk.board.notices)
+        for line in ("10", "60"):
+            await stage.press("number_sign", *line, "enter")
+            await stage.settle()
+            await stage.press("b")
+        assert "▼" in text_of(stage)
+        await stage.press("apostrophe")
+        first = pane(stage).view.current
+        await stage.press("apostrophe")
+        second = pane(stage).view.current
+        assert first is not None
+        assert second is not None
+        assert first < second
+        await stage.press("b", "apostrophe")
+        assert pane(stage).view.current == first
+        await stage.press("b")
+        assert "▼" not in text_of(stage)
+
+
+async def test_the_map_shows_where_hits_are(failure: Written, tmp_path: Path) -> None:
+    async with opened(tmp_path, failure) as stage:
+        await stage.press("m", "slash", *"allocation", "enter")
+        view = pane(stage).view
+        rows = [line for line in text_of(stage).split("\n") if line.rstrip("│▅▁▂▃▄▆▇█ ").endswith("▌")]
+        assert len(rows) == 1, "both hits stand near the end, in one row of the map"
+        await stage.press("escape")
+        assert "▌" not in text_of(stage)
+        assert view.has_focus
+
+
+async def test_to_the_line_that_says_why(failure: Written, tmp_path: Path) -> None:
+    async with opened(tmp_path, failure) as stage:
+        assert "J" in text_of(stage)
+        await stage.press("m", "home", "J")
+        await stage.until(lambda: pane(stage).view.current is not None, "the jump")
+        assert current(stage).startswith("[rank2]:   File"), "line 84 of the diagnosis"
+
+
+async def test_without_a_diagnosis_the_first_error_is_the_cause(failure: Written, tmp_path: Path) -> None:
+    unknown = replace(failure.run, diagnosis=None)
+    others = tuple(one for one in runs() if one.id != unknown.id)
+    async with staged(FakeSupervisor(server(), (unknown, *others)), tmp_path, panes=OWN) as stage:
+        stage.app.desk.select(unknown.id)
+        await stage.press("5", "m", "home", "J")
+        assert current(stage).startswith("[rank2]: Traceback")
+
+
+def copied(stage: Stage) -> str:
+    return stage.app.clipboard
+
+
+async def test_copying_lines(training: Written, tmp_path: Path) -> None:
+    training.write("\x1b[31mred\x1b[0m \x1b]52;c;aGk=\x07one\ntwo\nthree\n")
+    async with opened(tmp_path, training) as stage:
+        await stage.press("y")
+        assert copied(stage) == "three"
+        await stage.press("shift+up", "shift+up", "shift+up", "y")
+        assert copied(stage) == "red one\ntwo\nthree"
+        await stage.press("shift+down", "y")
+        assert copied(stage) == "two\nthree"
+        await stage.press("x", "y")
+        assert "two" in copied(stage)
+        assert "\n" not in copied(stage)
+
+
+async def test_more_than_terminals_take_is_not_copied(training: Written, tmp_path: Path) -> None:
+    training.write("y" * 70_000 + "\n")
+    async with opened(tmp_path, training) as stage:
+        await stage.press("y")
+        assert copied(stage) == ""
+        assert "Y writes a file" in stage.app.desk.board.notices[-1].message
+
+
+async def test_tmux_needs_a_setting(training: Written, tmp_path: Path) -> None:
+    supervisor = FakeSupervisor(server(), (training.run,))
+    async with staged(supervisor, tmp_path, environment={"TMUX": "/tmp/tmux-0/default,1,0"}, panes=OWN) as stage:
+        stage.app.desk.select(training.run.id)
+        await stage.press("5", "y")
+        assert "set-clipboard on" in stage.app.desk.board.notices[-1].message
+
+
+async def test_what_is_shown_goes_to_a_file(failure: Written, tmp_path: Path) -> None:
+    target = tmp_path / "out.log"
+    async with opened(tmp_path, failure) as stage:
+        await stage.press("m", "slash", *"allocation", "enter", "ctrl+f", "Y", "ctrl+u", *str(target), "enter")
+        await stage.until(target.exists, "the file")
+        assert target.read_text().splitlines() == [
+            "[rank2]: RuntimeError: [Rank:2] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed",
+            "ChildFailedError: train.py FAILED, root cause rank 2, Allocation failed",
+        ]
+        await stage.press("escape", "Y", "ctrl+u", *str(target), "enter")
+        assert "There is such a file" in text_of(stage)
+        await stage.press("escape")
+        assert len(target.read_text().splitlines()) == 2
+        await stage.press("Y", "ctrl+u", *str(target), "enter", "o")
+        await stage.until(lambda: len(target.read_text().splitlines()) == 88, "the whole log")
+        assert not list(tmp_path.glob(".out.log*"))

@@ -14,7 +14,8 @@ from accel_tui.logs.search import Needle
 from accel_tui.logs.source import FileSource
 from accel_tui.tui.widgets import logwindow
 from accel_tui.tui.widgets.hits import marked
-from accel_tui.tui.widgets.logview import Dressed, LogLine, LogView, Status
+from accel_tui.tui.widgets.logline import Dressed, LogLine, Status
+from accel_tui.tui.widgets.logview import LogView
 from accel_tui.tui.widgets.logwindow import LogWindow
 from accel_tui.tui.widgets.pace import Pace
 from accel_tui.tui.widgets.pieces import Piece, cell

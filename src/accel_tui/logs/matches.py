@@ -10,7 +10,7 @@ from accel_tui.logs.lines import BLOCK, line_start
 from accel_tui.logs.search import CHUNK, Finder, Hit, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from accel_tui.logs.source import ByteSource
 
@@ -43,6 +43,11 @@ class Matches:
         self._blocks: Iterator[tuple[int, bytes]] | None = None
         self._resume = 0
         self._unfinished = False  # the last hit stands in a line without its end
+
+    @property
+    def places(self) -> Sequence[int]:
+        """Where hits begin, in order; of each stretch with hits the first."""
+        return self._places
 
     def step(self) -> bool:
         """Look at one piece more; True when everything that is there now was looked at."""

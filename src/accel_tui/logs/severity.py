@@ -70,6 +70,10 @@ _FIRST_BYTES = 3 * _LONGEST
 class Problems:
     """Finds the lines that tell of an error or a warning; a `Finder`."""
 
+    def __init__(self, only: Severity | None = None) -> None:
+        """With `only` those of that severity alone."""
+        self._only = only
+
     def hits(self, block: bytes) -> Iterator[tuple[int, int]]:
         """As `logs.search.Finder` says."""
         folded = block.lower()
@@ -80,7 +84,8 @@ class Problems:
             end = block.find(b"\n", place)
             end = len(block) if end < 0 else end
             text = last_frame(block[begin:end])[:_FIRST_BYTES].decode("utf-8", "replace")
-            if severity_of(text) is not None:
+            found = severity_of(text)
+            if found is not None and self._only in (None, found):
                 yield begin, end
             for word, known in list(places.items()):
                 if known < end:

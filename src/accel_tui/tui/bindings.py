@@ -91,6 +91,10 @@ _TABLE = (
     Key("log.fold", "z", "fold", "fold or open", _CHARTS),
     Key("log.fold_all", "Z", "fold all", "fold or open all", _CHARTS),
     Key("log.only_matches", "ctrl+f", "only hits", "only matching lines", _CHARTS),
+    Key("log.go", "number_sign", "go to", "go to a line, a share or a time", _CHARTS),
+    Key("log.cause", "J", "cause", "go to the line that says why it failed", _CHARTS),
+    Key("log.mark", "b", "mark", "mark the line, or take the mark away", _CHARTS),
+    Key("log.next_mark", "apostrophe", "next mark", "next marked line", _CHARTS),
     Key("find.open", "slash", "find", "find or filter in this pane", _LISTS),
     Key("find.next", "n", "next hit", "next hit", _CHARTS),
     Key("find.previous", "N", "previous hit", "previous hit", _CHARTS),
@@ -117,6 +121,7 @@ _SIGNS = {
     "minus": "-", "equals_sign": "=", "less_than_sign": "<", "greater_than_sign": ">", "vertical_line": "|",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "left_square_bracket": "[", "right_square_bracket": "]",
     "escape": "esc", "delete": "del", "pageup": "page up", "pagedown": "page down", "comma": ",",
+    "number_sign": "#", "apostrophe": "'", "backslash": "\\",
 }  # fmt: skip
 
 

@@ -31,6 +31,24 @@ def entries(screen: MainScreen) -> list[Entry]:
     ]
 
 
+def typed(screen: MainScreen, words: str) -> Entry | None:
+    """What the words themselves mean to a pane: a number, a time or a percentage is a place in the log."""
+    for pane in screen.panes:
+        found = pane.typed(words)
+        if found is not None:
+            title, act = found
+            return Entry("place", title, act=_in_pane(screen, pane.number, act))
+    return None
+
+
+def _in_pane(screen: MainScreen, number: int, act: Act) -> Act:
+    def there() -> object:
+        screen.go_to(number)
+        return act()
+
+    return there
+
+
 def actions(screen: MainScreen, pane: Pane) -> list[Entry]:
     """What can be done in one pane, most useful first."""
     verbs = dict.fromkeys((*pane.FOOT, *pane.KEYS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -131,6 +132,10 @@ class Pane(Frame, Doer):
 
     def reveal(self, key: str) -> None:
         """Put the cursor on what has this key: a device, a run."""
+
+    def typed(self, words: str) -> tuple[str, Callable[[], object]] | None:
+        """What words typed into the palette mean to this pane, and what does it; None when nothing."""
+        return None
 
     def take_focus(self) -> None:
         """Put the focus where it was in this pane, or into its first part that takes it."""

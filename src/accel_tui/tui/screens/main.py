@@ -101,6 +101,10 @@ class MainScreen(ExactScreen, Doer):
         self.show(self.board)
         self._panes[self._wish.shown].take_focus()
 
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        return tuple(self._panes.values())
+
     # What is shown around the panes
 
     @property
@@ -366,10 +370,10 @@ class MainScreen(ExactScreen, Doer):
     # What is opened on demand is imported on demand: the first paint must not wait for it.
 
     def do_app_palette(self) -> None:
-        from accel_tui.tui.finding import entries
+        from accel_tui.tui.finding import entries, typed
         from accel_tui.tui.screens.palette import Palette
 
-        self.app.push_screen(Palette(entries(self)), self._chosen)
+        self.app.push_screen(Palette(entries(self), typed=lambda words: typed(self, words)), self._chosen)
 
     def do_item_actions(self) -> None:
         """Everything that can be done in the focused pane."""

@@ -49,9 +49,15 @@ class Palette(ExactModalScreen):
     CSS_PATH = "dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, entries: Sequence[Entry], title: str = "Find anything") -> None:
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        title: str = "Find anything",
+        typed: Callable[[str], Entry | None] = lambda _: None,
+    ) -> None:
+        """`typed` makes an entry of the words themselves; it comes first."""
         super().__init__()
-        self._entries, self._title = tuple(entries), title
+        self._entries, self._title, self._typed = tuple(entries), title, typed
         self._found: list[Entry] = []
 
     def compose(self) -> ComposeResult:
@@ -87,6 +93,9 @@ class Palette(ExactModalScreen):
             if hit is not None:
                 rated.append((-hit[0] + (5 if entry.reason else 0), number, entry, hit[1]))
         rated.sort(key=lambda one: one[:2])
+        own = self._typed(words) if words and kinds is None else None
+        if own is not None:
+            rated.insert(0, (0, -1, own, ()))
         self._found = [entry for _, _, entry, _ in rated]
         rows = [self._row(at, entry, places) for at, (_, _, entry, places) in enumerate(rated[:MOST])]
         grid = self.query_one(Grid)

@@ -3,74 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import Reactive
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
-from textual.theme import Theme
 from textual.timer import Timer
 
 from accel_tui.logs.lines import Line
 from accel_tui.logs.search import Finder
 from accel_tui.logs.source import ByteSource
-from accel_tui.text import sanitise
-from accel_tui.tui.glyphs import size as size_text
-from accel_tui.tui.widgets.hits import marked
+from accel_tui.tui.widgets.logline import Dressed, LogLine, Status, plain
+from accel_tui.tui.widgets.logpicture import LogPicture
 from accel_tui.tui.widgets.logwindow import LogWindow
 from accel_tui.tui.widgets.narrow import NarrowWindow
 from accel_tui.tui.widgets.pace import Pace
-from accel_tui.tui.widgets.painted import Painted
-from accel_tui.tui.widgets.pieces import Cell, Piece, segments
 
 SIDE_STEP = 8
-KEPT_STRIPS = 1024
-HEAD_BYTES = 80
+_COUNTED_SECONDS = 0.02
+"""How often somebody who waits for line numbers looks whether they are known."""
 
 
-class LogLine(NamedTuple):
-    """One line, cleaned, for whoever gives it its looks."""
-
-    number: int | None
-    """From 0; None until the lines before it were counted."""
-    offset: int
-    text: str
-    head: str = ""
-    """How the line began before a carriage return, where one stands in it: prefixes such as a rank are there."""
-
-
-class Dressed(NamedTuple):
-    """A line with its looks."""
-
-    gutter: Cell
-    """What stands before it and stays when the view goes sideways; the same width in all lines."""
-    text: Cell
-    """The line itself: hits are marked in it alone."""
-
-
-class Status(NamedTuple):
-    """What there is to say about the place in the log."""
-
-    total: int = 0
-    exact: bool = True
-    """False while `total` is an estimate."""
-    behind: int = 0
-    """Lines below the last visible one."""
-    following: bool = True
-    replaced: int = 0
-    """How often the source was cut or replaced since it was opened."""
-
-
-class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
+class LogView(LogPicture, can_focus=True, inherit_bindings=False):
     """The visible part of a byte source."""
 
     DEFAULT_CSS = """
@@ -123,23 +81,15 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
                 what is drawn, there is one a second.
             dress: Gives a line its looks: columns before it, roles. Texts that it adds must be clean.
         """
-        super().__init__(id=id)
+        super().__init__(None if source is None else LogWindow(source), dress or plain, id=id)
         self._rate = rate
-        self._dress = dress or _plain
-        self._window: LogWindow | NarrowWindow | None = None if source is None else LogWindow(source)
         self._generation = 0
         self._counting: LogWindow | NarrowWindow | None = None
         self._following = True
         self._steering = False
-        self._left = 0
-        self._visible: tuple[tuple[int, int], list[Line]] = ((0, 0), [])
-        self._strips: LRUCache[tuple[int, int], tuple[Strip, Strip]] = LRUCache(KEPT_STRIPS)
-        self._pattern: re.Pattern[str] | None = None
-        self._current: int | None = None
         self._anchor: int | None = None
         """The byte that comes to the top as soon as its number is known."""
         self._status = Status()
-        self._empty: tuple[Cell, ...] = ()
         self._timer: Timer | None = None
         self._pace = Pace(rate)
         self._replaced = 0
@@ -151,6 +101,7 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         self._window = None if source is None else LogWindow(source)
         self._generation = 0 if self._window is None else self._window.generation
         self._following, self._left, self._current, self._replaced = True, 0, None, 0
+        self._selected = None
         self._start_over()
 
     def narrow(self, finder: Finder | None) -> None:
@@ -181,33 +132,43 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         """What is shown."""
         return None if self._window is None else self._window.source
 
-    def redress(self) -> None:
-        """Give every line its looks anew: what the looks depend on has changed."""
-        self._strips.clear()
-        self.refresh()
+    def go_to(self, offset: int, *, near: bool = False) -> None:
+        """Show the line that holds a byte and mark it as the current one; following ends.
 
-    def say_when_empty(self, lines: tuple[Cell, ...]) -> None:
-        """Lines shown while the log has none."""
-        if lines != self._empty:
-            self._empty = lines
-            self.refresh()
-
-    def highlight(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark what matches in the visible lines."""
-        if pattern != self._pattern:
-            self._pattern = pattern
-            self._forget()
-            self.refresh()
-
-    def go_to(self, offset: int) -> None:
-        """Show the line that holds a byte, in the middle, and mark it as the current one; following ends."""
+        It stands in the middle then; with `near` the view moves no further than it has to.
+        """
         if self._window is None:
             return
         self._current = offset
         self._forget()
         self._set_following(False)
-        self._scroll_to_line(self._window.number_at(offset) - self.size.height // 2)
+        number, top, height = self._window.number_at(offset), self.scroll_offset.y, self.size.height
+        self._scroll_to_line(max(number - height + 1, min(top, number)) if near else number - height // 2)
         self.refresh()
+
+    def step(self, offset: int, lines: int) -> int:
+        """Where the line begins that is shown `lines` below the one that holds a byte; the last one at the ends."""
+        window = self._window
+        if window is None:
+            return offset
+        number = window.number_at(offset) + lines
+        return window.offset_of(max(0, min(number, window.total - 1)))
+
+    @property
+    def finder(self) -> Finder | None:
+        """What finds the lines that are shown; None where all are."""
+        return self._window.finder if isinstance(self._window, NarrowWindow) else None
+
+    async def go_to_line(self, number: int) -> None:
+        """Show the line of that number (from 0) in the whole log, or its last, once all lines were counted."""
+        window = self._window
+        base = window.base if isinstance(window, NarrowWindow) else window
+        if base is None:
+            return
+        while not base.counted and window is self._window:
+            await asyncio.sleep(_COUNTED_SECONDS)
+        if window is self._window:
+            self.go_to(base.offset_of(max(0, min(number, base.total - 1))))
 
     def set_rate(self, rate: float) -> None:
         """Look so many times a second from now on; 1 suits a slow terminal."""
@@ -237,11 +198,6 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         """The current line where it is visible, else the last visible one."""
         lines = self._lines_now()
         return next((line for line in lines if self._is_current(line)), lines[-1] if lines else None)
-
-    @property
-    def current(self) -> int | None:
-        """A byte of the line that is marked as the current one."""
-        return self._current
 
     # Looking at the source
 
@@ -318,27 +274,6 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
             self.refresh()
         self._tell()
 
-    def _place(self) -> tuple[int, int]:
-        return (self.scroll_offset.y, self.size.height)
-
-    def _read(self) -> list[Line]:
-        first, height = self._place()
-        return [] if self._window is None else self._window.lines(first, height)
-
-    def _lines_now(self) -> list[Line]:
-        """The visible lines; read once for every place and look."""
-        if self._visible[0] != self._place():
-            self._visible = (self._place(), self._read())
-        return self._visible[1]
-
-    def _forget(self) -> None:
-        self._strips.clear()
-        self._visible = ((-1, -1), [])
-
-    def _follow_theme(self, theme: Theme) -> None:
-        self._strips.clear()
-        super()._follow_theme(theme)
-
     # Moving
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -385,65 +320,6 @@ class LogView(ScrollView, Painted, can_focus=True, inherit_bindings=False):
         if status != self._status:
             self._status = status
             self.post_message(self.Changed(self, status))
-
-    # Drawing
-
-    def render_line(self, y: int) -> Strip:
-        lines = self._lines_now()
-        if not lines and self._empty:
-            return self.notice(self._empty, y)
-        if y >= len(lines):
-            return self.line(())
-        line = lines[y]
-        return self._cropped(self._strip(line, y), "select" if self._is_current(line) else self.surface)
-
-    def _is_current(self, line: Line) -> bool:
-        return self._current is not None and line.offset <= self._current < line.end
-
-    def _strip(self, line: Line, y: int) -> tuple[Strip, Strip]:
-        """What stays when the view goes sideways, and the line."""
-        key = (line.offset, line.end)
-        strips = self._strips.get(key)
-        if strips is None:
-            strips = self._draw(line, y)
-            if line.complete:  # an unfinished line goes on under the same offset
-                self._strips[key] = strips
-        return strips
-
-    def _draw(self, line: Line, y: int) -> tuple[Strip, Strip]:
-        if line.discarded:
-            words = f"{size_text(line.end - line.offset)} of the log were given back to the disk"
-            return Strip([]), Strip(segments((Piece(words, "faint"),), self.palette, self.surface))
-        text = sanitise(line.data)
-        if self.glyphs.ascii and not text.isascii():
-            text = text.encode("ascii", "replace").decode()
-        number = None if self._window is None else self._window.label(self.scroll_offset.y + y, line)
-        head = sanitise(line.data[:HEAD_BYTES].partition(b"\r")[0]) if b"\r" in line.data else ""
-        gutter, content = self._dress(LogLine(number, line.offset, text, head))
-        current = self._is_current(line)
-        if self._pattern is not None:
-            content = marked(content, self._pattern, current=current)
-        surface = "select" if current else self.surface
-        return Strip(segments(gutter, self.palette, surface)), Strip(segments(content, self.palette, surface))
-
-    def _cropped(self, strips: tuple[Strip, Strip], surface: str) -> Strip:
-        gutter, strip = strips
-        whole = self.scrollable_content_region.width  # without the scroll bar
-        width = max(0, whole - gutter.cell_length)
-        end = self._left + width
-        blank = self.palette.style("text", surface)
-        if strip.cell_length <= end:
-            text = strip.crop(self._left, end).adjust_cell_length(width, blank)
-        else:
-            cut = self.glyphs.text("cut")
-            kept = strip.crop(self._left, max(self._left, end - len(cut)))
-            kept = kept.adjust_cell_length(max(0, width - len(cut)), blank)
-            text = Strip([*kept, Segment(cut, self.palette.style("faint", surface))])
-        return Strip([*gutter, *text]).adjust_cell_length(whole, blank)
-
-
-def _plain(line: LogLine) -> Dressed:
-    return Dressed((), (Piece(line.text),))
 
 
 def _identity(line: Line) -> tuple[int, int, bool]:

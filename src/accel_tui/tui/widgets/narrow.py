@@ -13,7 +13,7 @@ class NarrowWindow:
     """The lines of another window that a finder finds. Until all were looked at there are only those found so far."""
 
     def __init__(self, base: LogWindow, finder: Finder) -> None:
-        self.base = base
+        self.base, self.finder = base, finder
         self._matches = Matches(base.source, finder)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,11 +22,13 @@ from accel_tui.tui.panes import Pane
 from accel_tui.tui.panes.log import words
 from accel_tui.tui.panes.log.dress import Columns, dressed
 from accel_tui.tui.panes.log.finding import FindLine, Search, seek
+from accel_tui.tui.panes.log.places import Places
 from accel_tui.tui.panes.log.subject import Subject, of_file, of_run
-from accel_tui.tui.screens.sheet import Sheet
+from accel_tui.tui.panes.log.taking import Taking
 from accel_tui.tui.services import Services
 from accel_tui.tui.widgets.lines import Lines
-from accel_tui.tui.widgets.logview import Dressed, LogLine, LogView, Status
+from accel_tui.tui.widgets.logline import Dressed, LogLine, Status, spread
+from accel_tui.tui.widgets.logview import LogView
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 from accel_tui.tui.widgets.pieces import LONGEST, Cell, Piece, Rule
 
@@ -33,6 +36,8 @@ _SAMPLE = 128 * 1024
 """Bytes at both ends in which ranks are looked for when a log is opened."""
 _FRESH_SECONDS = 3.0
 """So long after the last entry of times a line that is not in it yet has just arrived."""
+LONGEST_SHOWN = 100_000
+"""Characters of a line that its own dialog shows."""
 _LEAST_ROWS = 7
 """Below this height nothing but the text is shown."""
 
@@ -45,6 +50,7 @@ class LogPane(Pane):
     KEYS = (
         *("find.open", "find.next", "find.previous", "find.regex", "event.next", "event.previous"),
         *("part.next", "part.previous", "log.follow", "log.only_matches", "item.open", "item.copy", "item.clear"),
+        *("item.range", "item.range_up", "item.export", "log.go", "log.mark", "log.next_mark", "log.cause"),
     )
     FOOT = ("find.open", "event.next", "part.next", "log.follow", "find.next", "log.only_matches", "item.copy")
     WORDS: ClassVar[dict[str, str]] = {"part.next": "rank", "item.open": "whole line", "item.copy": "copy line"}
@@ -82,7 +88,9 @@ class LogPane(Pane):
         yield FindLine(keys)
 
     def on_mount(self) -> None:
-        self._search = Search(self.view, self.find)
+        self._search = Search(self.view, self.find, self._draw_map)
+        self._places = Places(self, self._draw_map)
+        self._taking = Taking(self)
         super().on_mount()
 
     @property
@@ -132,6 +140,7 @@ class LogPane(Pane):
         if self.find.is_open:
             self.find.close()
         self._columns = Columns()
+        self._places.open(None if subject is None else subject.key)
         self.view.open(self._source)
 
     def _arrange_columns(self) -> None:
@@ -147,7 +156,8 @@ class LogPane(Pane):
         if rank is not None and rank not in self._ranks:
             self._ranks |= {rank}
             self.call_next(self._arrange_columns)
-        return dressed(line, self._columns, self._arrived, self.glyphs, self.services.zone)
+        marked = self._places.is_marked(line.offset)
+        return dressed(line, self._columns, self._arrived, self.glyphs, self.services.zone, marked=marked)
 
     def _arrived(self, offset: int) -> float | None:
         times = self._times
@@ -164,7 +174,8 @@ class LogPane(Pane):
         roomy = not self.strip and self.size.height >= _LEAST_ROWS
         card = []
         if run is not None and roomy and run.id not in self._hidden_cards:
-            card = words.card(run, board, self.view.size.width, self.services.key("item.clear"), self.glyphs)
+            keys = (self.services.key("log.cause"), self.services.key("item.clear"))
+            card = words.card(run, board, self.view.size.width, keys, self.glyphs)
         self.set_class(bool(card), "-card")
         self.query_one("#card", Lines).show(card)
         line = words.progress(run, self.view.size.width, self.glyphs) if roomy else None
@@ -184,6 +195,12 @@ class LogPane(Pane):
             for verb, word in keys:
                 facts += [Piece(f"   {self.services.key(verb)} ", "accent"), Piece(word, "muted")]
         self.tell(about, tuple(facts))
+
+    def _draw_map(self) -> None:
+        """Where hits and marks stand in the whole log."""
+        end = 0 if self._source is None else self._source.size()
+        marks = [*((place, "warn") for place in self._search.places()), *self._places.on_map()]
+        self.view.show_map(spread(marks, end, self.view.size.height))
 
     def on_log_view_changed(self, message: LogView.Changed) -> None:
         message.stop()
@@ -210,13 +227,17 @@ class LogPane(Pane):
             return "this log names no ranks"
         if key in ("find.next", "find.previous", "log.only_matches", "find.regex") and not self.find.is_open:
             return f"nothing is searched for; {self.services.key('find.open')} begins"
+        if key == "log.next_mark" and not self._places.marks:
+            return f"nothing is marked; {self.services.key('log.mark')} marks a line"
         return super().why_not(key)
 
     def do_log_follow(self) -> None:
         self.view.action_follow()
 
     def do_item_clear(self) -> None:
-        """Hide the card about the failure."""
+        """Give the selection up, else hide the card about the failure."""
+        if self._taking.clear():
+            return
         if self._subject is not None:
             self._hidden_cards.add(self._subject.key)
             self.show(self.board)
@@ -225,19 +246,47 @@ class LogPane(Pane):
         """The current line whole, or else the last one that is visible."""
         text = self._line_here()
         if text is not None:
+            from accel_tui.tui.screens.sheet import Sheet
+
             # A piece is cut at LONGEST characters when it is drawn; a line may be several pieces.
             whole: Cell = tuple(Piece(text[at : at + LONGEST]) for at in range(0, len(text), LONGEST))
             self.app.push_screen(Sheet("Line", [whole]))
 
-    def do_item_copy(self) -> None:
-        text = self._line_here()
-        if text is not None:
-            self.app.copy_to_clipboard(text)
-            self.services.desk.say("copied the line")
-
     def _line_here(self) -> str | None:
         line = self.view.line_here()
-        return None if line is None else sanitise(line.data)
+        return None if line is None else sanitise(line.data, limit=LONGEST_SHOWN)
+
+    # Taking text out
+
+    def do_item_range(self) -> None:
+        self._taking.extend(1)
+
+    def do_item_range_up(self) -> None:
+        self._taking.extend(-1)
+
+    def do_item_copy(self) -> None:
+        self._taking.copy()
+
+    def do_item_export(self) -> None:
+        if self._subject is not None:
+            self._taking.export(self._subject.name, self.view.finder)
+
+    # Places
+
+    def do_log_go(self) -> None:
+        self._places.ask(self._times)
+
+    def do_log_mark(self) -> None:
+        self._places.mark()
+
+    def do_log_next_mark(self) -> None:
+        self._places.next_mark()
+
+    def do_log_cause(self) -> None:
+        self.run_worker(self._places.cause(self.board.run if self._subject and self._subject.run else None), group="go")
+
+    def typed(self, words: str) -> tuple[str, Callable[[], object]] | None:
+        return self._places.typed(words, self._times)
 
     # Searching
 
@@ -326,6 +375,8 @@ class LogPane(Pane):
             self.back()
 
     def back(self) -> bool:
+        if self._taking.clear():
+            return True
         if self.find.is_open:
             self.find.close()
             self.view.focus()

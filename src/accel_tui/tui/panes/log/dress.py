@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from accel_tui.logs.ranks import split_rank
 from accel_tui.logs.severity import Severity, severity_of
 from accel_tui.tui.glyphs import Glyphs, clock
-from accel_tui.tui.widgets.logview import Dressed, LogLine
+from accel_tui.tui.widgets.logline import Dressed, LogLine
 from accel_tui.tui.widgets.pieces import Piece
 
 TIME_WIDTH, NUMBER_WIDTH = 70, 136
@@ -48,8 +48,10 @@ def dressed(
     arrived: Callable[[int], float | None],
     glyphs: Glyphs,
     zone: datetime.tzinfo | None,
+    *,
+    marked: bool = False,
 ) -> Dressed:
-    """The looks of one line; `arrived` says when the byte at an offset was there."""
+    """The looks of one line; `arrived` says when the byte at an offset was there, `marked` that a person marked it."""
     said, text = split_rank(line.text)
     rank = said if said is not None else split_rank(line.head)[0]
     severity = severity_of(line.text)
@@ -64,7 +66,8 @@ def dressed(
         gutter.append(Piece(f"{LAUNCHER if rank is None else rank:>{columns.ranks}}", "muted"))
     if gutter:
         gutter.append(Piece(glyphs.text("upright"), "line"))
+    mark = Piece(glyphs.text("event"), "accent", bold=True) if marked else Piece(" ")
     if severity is None:
-        return Dressed((*gutter, Piece("  ")), (Piece(text),))
+        return Dressed((*gutter, Piece(" "), mark), (Piece(text),))
     sign, role = _SIGNS[severity]
-    return Dressed((*gutter, Piece(f"{glyphs.text(sign)} ", role)), (Piece(text, role),))
+    return Dressed((*gutter, Piece(glyphs.text(sign), role), mark), (Piece(text, role),))

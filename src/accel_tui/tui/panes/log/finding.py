@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -118,8 +118,9 @@ class FindLine(Horizontal):
 class Search:
     """Hits of one needle in the view: counted beside everything else, visited in both directions."""
 
-    def __init__(self, view: LogView, line: FindLine) -> None:
-        self._view, self._line = view, line
+    def __init__(self, view: LogView, line: FindLine, moved: Callable[[], None]) -> None:
+        """`moved` is called when hits were found or forgotten."""
+        self._view, self._line, self._hits_changed = view, line, moved
         self.needle: Needle | None = None
         self._within: Finder | None = None
         self._matches: Matches | None = None
@@ -136,6 +137,7 @@ class Search:
         finder = self.finder
         self._matches = None if finder is None or source is None else Matches(source, finder)
         self._counting = False
+        self._hits_changed()
         self.count()
 
     @property
@@ -144,6 +146,10 @@ class Search:
         if self.needle is None or self._within is None:
             return self.needle
         return Both(self._within, self.needle)
+
+    def places(self) -> Iterable[int]:
+        """Bytes at which hits begin, at most one for every stretch of the log: enough for a map."""
+        return () if self._matches is None else self._matches.places
 
     def count(self) -> None:
         """Go on counting where the log has grown."""
@@ -169,6 +175,7 @@ class Search:
     def _tell(self, matches: Matches) -> None:
         if matches is not self._matches:
             return
+        self._hits_changed()
         count = f"{thousands(matches.count)} {'hit' if matches.count == 1 else 'hits'}"
         if not matches.done:
             share = int(100 * matches.position / max(1, matches.seen))
@@ -231,3 +238,16 @@ def _behind(source: ByteSource, finder: Finder, before: int, end: int) -> Iterat
         if hit is not None and hit.start < before:
             return
         yield hit
+
+
+async def seek_first(view: LogView, hits: Iterator[Hit | None]) -> bool:
+    """Go to the first of `hits`; False when there is none. Others get their turn between two pieces."""
+    turn = time.monotonic()
+    for hit in hits:
+        if hit is not None:
+            view.go_to(hit.start)
+            return True
+        if time.monotonic() - turn > TURN_SECONDS:
+            await asyncio.sleep(0)
+            turn = time.monotonic()
+    return False

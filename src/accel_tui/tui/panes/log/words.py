@@ -10,7 +10,7 @@ from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import Glyphs, duration, learning_rate, loss, moment, rate, thousands
 from accel_tui.tui.panes.log.subject import Subject
 from accel_tui.tui.widgets.bar import bar
-from accel_tui.tui.widgets.logview import Status
+from accel_tui.tui.widgets.logline import Status
 from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, Rule, cell_width
 
 _PHASES = {
@@ -64,8 +64,8 @@ def _took(run: Run, board: Board) -> str:
     return duration(end - time_seconds(run.started))
 
 
-def card(run: Run, board: Board, width: int, hide: str, glyphs: Glyphs) -> list[Cell | Ends | Rule]:
-    """How a run failed and what helps; nothing for one that did not. `hide` is the key that hides it."""
+def card(run: Run, board: Board, width: int, keys: tuple[str, str], glyphs: Glyphs) -> list[Cell | Ends | Rule]:
+    """How a run failed and what helps; nothing for one that did not. `keys` show its line, and hide it."""
     if run.state is not RunState.FINISHED or run.result not in _BAD:
         return []
     role = "warn" if run.result is RunResult.LOST else "error"
@@ -73,7 +73,13 @@ def card(run: Run, board: Board, width: int, hide: str, glyphs: Glyphs) -> list[
     summary = _summary(run)
     facts = Piece(", ".join(filter(None, _facts(run, board))), "muted")
     first: Cell = (sign, Piece(summary, "strong", bold=True))
-    away: Cell = (Piece(f"{hide} ", "accent"), Piece("hide", "muted"))
+    show, hide = keys
+    away: Cell = (
+        Piece(f"{show} ", "accent"),
+        Piece("its line", "muted"),
+        Piece(f"   {hide} ", "accent"),
+        Piece("hide", "muted"),
+    )
     one_line = cell_width((*first, facts, *away)) + 4 <= width
     lines: list[Cell | Ends | Rule] = [Ends((*first, Piece("   "), facts) if one_line else first, away)]
     if not one_line:
