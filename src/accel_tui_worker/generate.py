@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -97,12 +98,28 @@ def _load(context: Context, prompts: list[Prompt]) -> Loaded:
     events.emit("phase", phase="loading")
     tokenizer = loading.load_tokenizer(context.job.model)
     chat = _chat(settings, tokenizer, prompts)
-    model = loading.load_model(context, "hpu" if device.type == "hpu" else None)
+    device_map = _device_map(device)
+    model = loading.load_model(context, device_map)
     config = _config(settings, model, tokenizer)
-    model = model.to(device).eval()
-    events.emit("device", device=str(model.device), backend=None, world=1, wrapper=None, **loading.model_facts(model))
+    model = (model if device_map else model.to(device)).eval()
+    events.emit(
+        "device", device=str(model.device), devices=loading.spread(model, device.type), backend=None, world=1,
+        wrapper=None, **loading.model_facts(model),
+    )  # fmt: skip
     loading.verify_device(context.device, model.device)
     return Loaded(tokenizer, model, config, chat)
+
+
+def _device_map(device: Any) -> str | None:
+    """Where the library puts the model while it loads; None to move it there afterwards.
+
+    Intel GPUs of one process share a model between them; one card needs no copy in host memory first.
+    """
+    if device.type == "hpu":
+        return "hpu"
+    if device.type != "xpu":
+        return None
+    return "auto" if len(placement.planned_keys(os.environ)) > 1 else str(device)
 
 
 def _chat(settings: Generate, tokenizer: Any, prompts: list[Prompt]) -> bool:

@@ -39,7 +39,7 @@ def load_tokenizer(model: Model) -> Any:
 
 
 def load_model(context: Context, device_map: str | None = None) -> Any:
-    """The model with the dtype of the job: in host memory, or read straight onto the device of `device_map`."""
+    """The model with the dtype of the job: in host memory, or read straight to where `device_map` puts it."""
     from transformers import AutoModelForCausalLM
 
     model = context.job.model
@@ -94,6 +94,23 @@ def prepare_device(device: str) -> Any:
     return wanted
 
 
+def spread(model: Any, kind: str) -> list[str] | None:
+    """The devices over which a `device_map` spread the model, None without one; raises DeviceMismatchError.
+
+    `auto` proves nothing: it takes what it finds, host memory and disk included.
+    """
+    placed = getattr(model, "hf_device_map", None)
+    if not placed:
+        return None
+    devices = {f"{kind}:{place}" if isinstance(place, int) else str(place) for place in placed.values()}
+    wrong = sorted(device for device in devices if device.partition(":")[0] != kind)
+    if wrong:
+        raise DeviceMismatchError(
+            f"the model does not fit on the {kind} devices of the job: parts of it are on {', '.join(wrong)}"
+        )
+    return sorted(devices)
+
+
 def verify_device(wanted: str, found: Any) -> None:
     """Compare what was asked for with where the model is; raises DeviceMismatchError.
 
@@ -105,8 +122,9 @@ def verify_device(wanted: str, found: Any) -> None:
 
 
 def model_facts(model: Any) -> dict[str, Any]:
-    """`dtype` and `parameters` of a `device` event; tied weights count once."""
+    """`dtype`, `parameters` and `attention` of a `device` event; tied weights count once."""
     return {
         "dtype": str(model.dtype).removeprefix("torch."),
+        "attention": getattr(model.config, "_attn_implementation", None),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
     }

@@ -9,6 +9,10 @@ A device type is added with a module that has
     use(device) -> None                            puts something small on the device, so that the card is taken
     held(places, device) -> Sequence[Held]         what this process has; raises UnknownPlacementError with the reason
 
+and, where one process sees more than its own,
+
+    visible(places) -> Sequence[Held]              every device that it sees, in the order of its runtime
+
 and one line in `LOOKS`.
 """
 
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 
     from accel_tui_worker.run import Context
 
-LOOKS = {"hpu": "accel_tui_worker.placement_gaudi"}
+LOOKS = {"hpu": "accel_tui_worker.placement_gaudi", "xpu": "accel_tui_worker.placement_xpu"}
 """The module that looks, by torch device type; a type without one is not examined."""
 
 VERIFIED, DIFFERENT, NOT_VERIFIED = "verified", "different", "not-verified"
@@ -47,10 +51,14 @@ class Held:
     """The device file that is open, such as `/dev/accel/accel2`."""
     module_id: int | None = None
     """Of a Gaudi card."""
+    uuid: str | None = None
+    """As its runtime gives it."""
+    by: str | None = None
+    """What told the key, where there are several ways: `uuid`, `chip-uuid`, `fdinfo`."""
 
     def words(self) -> str:
         module = "" if self.module_id is None else f" (module {self.module_id})"
-        return f"{self.key or self.node or 'an unknown card'}{module}"
+        return f"{self.key or self.node or self.uuid or 'an unknown card'}{module}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,9 @@ class Wanted:
     def is_met_by(self, card: Held) -> bool | None:
         """Whether `card` is this one; None where neither address nor module of both is known."""
         if card.key is not None and self.key.startswith("pci:"):
-            return card.key == self.key
+            wanted, _, tile = self.key.partition("#")
+            # A driver that shows a lone tile as its card does not say which of them it is.
+            return None if tile and card.key == wanted else card.key == self.key
         if card.module_id is not None and self.module_id is not None:
             return card.module_id == self.module_id
         return None
@@ -80,6 +90,8 @@ class Placement:
     held: tuple[Held, ...] = ()
     reason: str | None = None
     """None when verified."""
+    visible: tuple[Held, ...] | None = None
+    """Every device that this process sees; None for a type whose processes see their own alone."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +119,14 @@ def prove(context: Context, device: Any) -> None:
         return
     look = importlib.import_module(LOOKS[device.type])
     look.use(device)
-    wanted = wanted_card(os.environ, local_rank())
+    wanted, places = wanted_card(os.environ, local_rank()), Places.of(os.environ)
     try:
-        found = judge(wanted, look.held(Places.of(os.environ), device))
+        found = judge(wanted, look.held(places, device))
     except UnknownPlacementError as error:
         found = Placement(NOT_VERIFIED, wanted.key if wanted else None, reason=str(error))
+    if hasattr(look, "visible"):
+        found = judge_visible(found, planned_keys(os.environ), look.visible(places))
+        _print(device.type, found.visible or (), context.rank)
     context.events.emit("placement", device=str(device), **asdict(found))
     if found.status == DIFFERENT:
         raise WrongCardError(found.reason)
@@ -123,12 +138,24 @@ def local_rank() -> int:
     return int(os.environ.get("LOCAL_RANK") or "0")
 
 
+def _print(kind: str, seen: Sequence[Held], rank: int) -> None:
+    """Say in the log what the devices of this run are, once."""
+    for index, card in enumerate(seen if rank == 0 else ()):
+        uuid = f", uuid {card.uuid}" if card.uuid else ""
+        print(f"{kind}:{index} is {card.words()}{uuid}", flush=True)
+
+
+def planned_keys(environment: Mapping[str, str]) -> list[str]:
+    """The keys of the selection, in the order of ranks."""
+    return [key for key in environment.get("ACCEL_TUI_CARDS", "").split(",") if key]
+
+
 def wanted_card(environment: Mapping[str, str], rank: int) -> Wanted | None:
     """The card of this rank by `ACCEL_TUI_CARDS`, the keys of the selection in the order of ranks.
 
     None without that variable, as when the worker is started by hand.
     """
-    keys = [key for key in environment.get("ACCEL_TUI_CARDS", "").split(",") if key]
+    keys = planned_keys(environment)
     if rank >= len(keys):
         return None
     modules = environment.get("HABANA_VISIBLE_MODULES", "").split(",")
@@ -150,3 +177,19 @@ def judge(wanted: Wanted | None, held: Sequence[Held]) -> Placement:
     if None in answers:
         return Placement(NOT_VERIFIED, wanted.key, cards, f"the address of what is open cannot be read: {words}")
     return Placement(VERIFIED, wanted.key, cards)
+
+
+def judge_visible(found: Placement, keys: Sequence[str], seen: Sequence[Held]) -> Placement:
+    """The finding, and whether all that this process sees is the selection, no more and no less, in its order."""
+    found = replace(found, visible=tuple(seen))
+    if found.status == DIFFERENT or not keys:
+        return found
+    if len(seen) != len(keys):
+        reason = f"{len(keys)} devices were planned ({', '.join(keys)}), and this process sees {len(seen)}"
+        return replace(found, status=DIFFERENT, reason=reason)
+    wrong = [
+        f"{card.words()} in place of {key}"
+        for key, card in zip(keys, seen)  # noqa: B905 - of one length
+        if Wanted(key).is_met_by(card) is False
+    ]
+    return replace(found, status=DIFFERENT, reason=f"this process sees {', '.join(wrong)}") if wrong else found

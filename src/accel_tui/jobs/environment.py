@@ -29,6 +29,7 @@ RANK_VARIABLES = (
     "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "ROLE_NAME", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE",
     "ROLE_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_*", "OMPI_*", "PMI_*", "PMIX_*",
     "MPI_LOCAL*", "MV2_*", "CCL_LOCAL_*", "ACCEL_TUI_RUN", "ACCEL_TUI_RUN_FOLDER", "ACCEL_TUI_CARDS",
+    "ACCEL_TUI_CARD_UUIDS",
 )  # fmt: skip
 # What an outer launcher told its children to do; a job may set these for itself.
 _LAUNCHER_VARIABLES = ("ACCELERATE_*", "FSDP_*", "TORCH_ELASTIC_*", "PET_*")
@@ -117,7 +118,7 @@ def changes(
         *_removed(shape.base, allocated),
         *(() if undecided else _devices(devices, shape)),
         *_common(job, devices, shape, identifier, save_seconds),
-        *(_cards(devices, roots or {}) if job.worker else ()),
+        *(_cards(devices, shape, roots or {}) if job.worker else ()),
         *_own(job),
         *_secret(job, secrets),
     ):
@@ -177,12 +178,18 @@ def _common(
         yield _set("HF_HUB_OFFLINE", "1", "the model is a folder of this host")
 
 
-def _cards(devices: Sequence[Device], roots: Mapping[str, str]) -> Iterable[EnvironmentChange]:
+def _cards(devices: Sequence[Device], shape: LaunchShape, roots: Mapping[str, str]) -> Iterable[EnvironmentChange]:
     """What the worker compares with the cards that its ranks hold; nothing for simulated ones, which nobody holds."""
-    cards = [device.key for device in devices if device.vendor != "cpu" and not device.simulated]
+    real = [device for device in devices if device.vendor != "cpu" and not device.simulated]
+    cards = [device.key for device in real]
+    if all(device.vendor == "xpu" for device in real):
+        cards = list(xpu.expected_keys(real, shape.inventory))
     if not cards:
         return
     yield _set("ACCEL_TUI_CARDS", ",".join(cards), "each rank proves that it holds its card of these")
+    chips = xpu.chip_uuids(real)
+    if chips:
+        yield _set("ACCEL_TUI_CARD_UUIDS", chips, "their uuids name the chip and not the address")
     for name, place in roots.items():
         yield _set(name, place, "where the worker looks up which card it holds")
 

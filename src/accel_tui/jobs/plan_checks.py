@@ -163,7 +163,7 @@ def _processes(context: Context) -> Iterator[Check]:
     count = len([key for key in context.selection.keys if key != "cpu"])
     if context.job.launcher == "none" and not context.job.worker:
         return
-    if count > 1 and context.processes == 1:
+    if count > 1 and context.processes == 1 and not _shares_model(context):
         message = f"{count} cards and one process, which uses one of them"
         yield Check("one-process", CheckLevel.ASK, message, "--set launch.launcher=torchrun, or select one card")
     elif count and context.processes > count:
@@ -175,6 +175,12 @@ def _processes(context: Context) -> Iterator[Check]:
     elif context.processes > 1 and not count and context.job.launcher in ("none", "python"):
         message = f"launcher {context.job.launcher} starts one process, not {context.processes}"
         yield Check("processes", CheckLevel.REFUSAL, message, "--set launch.launcher=torchrun")
+
+
+def _shares_model(context: Context) -> bool:
+    """Whether one process uses all the cards: generation spreads the model over Intel GPUs."""
+    devices = (*context.selection.devices, *context.selection.assumed)
+    return context.job.kind == "generate" and bool(devices) and all(device.vendor == "xpu" for device in devices)
 
 
 def _environment(context: Context) -> Iterator[Check]:

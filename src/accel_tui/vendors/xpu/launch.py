@@ -73,6 +73,25 @@ def torch_keys(devices: Sequence[Device], inventory: Sequence[Device]) -> tuple[
     return tuple(keys)
 
 
+def expected_keys(devices: Sequence[Device], inventory: Sequence[Device]) -> tuple[str, ...]:
+    """What a run on `devices` must see, in the order of its ranks: what torch lists, then what it cannot list."""
+    numbers = order.card_numbers(inventory)
+    uncounted = [device.key for device in devices if device.key.partition("#")[0] not in numbers]
+    return (*torch_keys(devices, inventory), *uncounted)
+
+
+def chip_uuids(devices: Sequence[Device]) -> str:
+    """`KEY=UUID,…` of the cards whose uuid does not hold their PCI address, as with some drivers of the Max series."""
+    cards = {device.key.partition("#")[0]: device for device in devices if device.vendor == "xpu"}
+    return ",".join(f"{key}={card.uuid}" for key, card in cards.items() if card.uuid and not _holds_address(card))
+
+
+def _holds_address(card: Device) -> bool:
+    """Whether the bytes begin with Intel's PCI vendor in either order in which they are printed."""
+    digits = "".join(letter for letter in (card.uuid or "").lower() if letter in "0123456789abcdef")
+    return len(digits) != 32 or digits.startswith("8680") or digits.endswith("8086")
+
+
 def warnings(devices: Sequence[Device], inventory: Sequence[Device]) -> list[PlanWarning]:
     """What a person should know who chose `devices` together."""
     found = []
