@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from accel_tui.cli import figures
 from accel_tui.cli.output import Styled
-from accel_tui.cli.picture import ending, state_cell
+from accel_tui.cli.picture import ending, place_words, state_cell
 from accel_tui.cli.waiting import patiently, wait_finished
 from accel_tui.model.errors import ExitCode
 from accel_tui.model.runs import Run, RunResult, RunState
@@ -50,7 +50,8 @@ def tell_end(context: Context, run: Run) -> None:
         ", on the CPU: its devices are simulated" if run.simulated and run.started else "",
     )  # fmt: skip
     if run.diagnosis is not None:
-        output.note("  ", run.diagnosis.summary)
+        place = place_words(run.diagnosis)
+        output.note("  ", run.diagnosis.summary, Styled(f"  ({place})" if place else "", "muted"))
         if run.diagnosis.next_step:
             output.note("  ", output.hint(run.diagnosis.next_step))
     if run.kind == "train" and run.result is not RunResult.SUCCEEDED:

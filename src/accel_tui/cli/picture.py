@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from accel_tui.cli.output import Output
     from accel_tui.model.devices import DeviceView, Inventory, Reading
-    from accel_tui.model.runs import Run
+    from accel_tui.model.runs import Diagnosis, Run
 
 _DEVICE_HEADS = ("DEVICE", "PCI", "NAME", "UTIL %", "MEM GiB", "°C", "W", "HOLDER")
 
@@ -170,6 +170,12 @@ def remark(run: Run) -> str:
     if run.state is RunState.FINISHED:
         return run.diagnosis.summary if run.diagnosis else ending(run)
     return ", ".join([*progress_words(run), *run.notes])
+
+
+def place_words(found: Diagnosis) -> str:
+    """Where a failure stands: `rank 1, line 812 of the log`; empty where that is not known."""
+    rank = "" if found.rank is None else f"rank {found.rank}"
+    return ", ".join(filter(None, (rank, "" if found.line is None else f"line {found.line} of the log")))
 
 
 def ending(run: Run) -> str:

@@ -34,6 +34,7 @@ class Examiner:
 EXAMINERS: tuple[Examiner, ...] = (
     Examiner("python", software.python),
     Examiner("accel-tui", software.product),
+    Examiner("failure-tables", software.failure_tables),
     Examiner("torch-stack", software.torch_stack, seconds=25.0),
     Examiner("devices", cards.survey_devices),
     Examiner("named-places", cards.named_places),

@@ -33,6 +33,19 @@ def product(_host: Host) -> Iterator[Check]:
     yield passed("accel-tui", f"accel-tui {VERSION}, protocol {PROTOCOL[0]}.{PROTOCOL[1]}")
 
 
+def failure_tables(host: Host) -> Iterator[Check]:
+    """The user's own tables of known failures."""
+    from accel_tui.diagnosis.table import FOLDER, shipped, tables
+
+    found = tables(host.settings.config_dir or None)
+    for fault in found.faults:
+        yield warning("failure-tables", f"a table of known failures is left out: {fault}", "see docs/failures.md")
+    own = len(found.entries) - len(shipped())
+    if not found.faults:
+        more = f", {own} of them from {host.settings.config_dir}/{FOLDER}" if own > 0 else ""
+        yield passed("failure-tables", f"{len(found.entries)} known failures{more}")
+
+
 def torch_stack(host: Host) -> Iterator[Check]:
     """What the interpreter has that a job gets when it names none."""
     from accel_tui.jobs.facts import facts

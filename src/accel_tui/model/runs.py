@@ -70,6 +70,8 @@ class Diagnosis:
     rank: int | None = None
     line: int | None = None
     """Line of the log, counted from 1."""
+    again: bool = True
+    """False: the run is not tried again by itself. Kept in its folder, no part of the public document."""
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -25,7 +25,9 @@ from accel_tui.store.making import ARTEFACTS, fill, first_state, make_artefacts,
 from accel_tui.store.reading import begun, held, last_change, read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from accel_tui.diagnosis.table import Entry
 
 _TEMPORARY = re.compile(r"\.(?:new|removed)-")
 _LOCK_TRIES, _LOCK_PAUSE = 20, 0.005
@@ -35,11 +37,15 @@ _LOCK_TRIES, _LOCK_PAUSE = 20, 0.005
 class RunFolders:
     """All runs below one folder. It keeps nothing in memory, so any number of readers may look at the same folder."""
 
-    def __init__(self, root: Path, artefacts_root: str | None = None) -> None:
+    def __init__(
+        self, root: Path, artefacts_root: str | None = None, known: Callable[[], Sequence[Entry]] | None = None
+    ) -> None:
         """`root` is the state folder's `runs`; it is made, closed to others, by the first `create`.
 
-        With `artefacts_root`, the results of new runs go there.
+        With `artefacts_root`, the results of new runs go there. `known` gives the failures that are recognised; without
+        it those that come with the product are.
         """
+        self._known = known
         self.root = root.absolute()
         self._artefacts_root = artefacts_root
 
@@ -78,7 +84,7 @@ class RunFolders:
         Raises:
             RunNotFoundError: there is no such folder.
         """
-        return read_run(self._existing(identifier))
+        return read_run(self._existing(identifier), self._known)
 
     def has_record(self, identifier: str) -> bool:
         """Whether a record of the end stands there, even a damaged one: a quick look that opens one file."""

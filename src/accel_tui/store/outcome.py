@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.diagnosis.recognise import Ending, Evidence, Told, recognise
+from accel_tui.diagnosis.table import shipped
 from accel_tui.model.runs import Cause, Diagnosis, RunResult
 from accel_tui.store.documents import DamagedError, optional
-from accel_tui.store.traces import final_exception
+from accel_tui.text import sanitise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from accel_tui.diagnosis.scan import Line
+    from accel_tui.diagnosis.table import Entry
 
     Event = dict[str, Any]
 
@@ -20,6 +25,7 @@ _WORDS_ALONE = frozenset({
     "WorkerError", "InvalidJobError", "UnknownArgumentError", "BadInputError", "UnsupportedStackError",
     "DeviceMismatchError", "WrongCardError", "OutputInUseError",
 })  # fmt: skip
+_QUOTED = 500
 _READ_LOG = "read the end of its log: accel-tui logs {id} --errors"
 
 
@@ -45,8 +51,17 @@ class Facts:
     """Ranks that were expected to report, at least 1."""
     events: Mapping[int, Sequence[Event]]
     """The last events of each rank."""
-    log_end: str = ""
-    """The last part of the log, where the program itself said why it failed."""
+    log: Callable[[], tuple[Line, ...]] = tuple
+    """Reads what is looked at of the log, where the program itself said why it failed; called after a failure alone."""
+    kind: str = ""
+    vendors: frozenset[str] = frozenset()
+    """Whose cards it ran on."""
+    silent_seconds: float | None = None
+    """How long before its end it wrote nothing."""
+    known: Callable[[], Sequence[Entry]] | None = None
+    """Gives the failures that are known; None for those that come with the product."""
+    kept: Diagnosis | None = None
+    """The diagnosis that was made before."""
 
 
 def outcome_of(record: Mapping[str, Any], facts: Facts) -> Outcome:
@@ -66,7 +81,7 @@ def outcome_of(record: Mapping[str, Any], facts: Facts) -> Outcome:
         cause = Cause.SIGNAL
     diagnosis = None
     if result in (RunResult.FAILED, RunResult.NOT_STARTED, RunResult.LOST):
-        diagnosis = diagnose(cause, exit_code, signal, optional(document, "message", str), facts)
+        diagnosis = facts.kept or diagnose(cause, exit_code, signal, optional(document, "message", str), facts)
     return Outcome(result, cause, exit_code, signal, diagnosis)
 
 
@@ -104,11 +119,17 @@ def told_result(facts: Facts) -> RunResult | None:
 def diagnose(
     cause: Cause, exit_code: int | None, signal: str | None, message: str | None, facts: Facts
 ) -> Diagnosis | None:
-    """What went wrong, in plain words, from the clearest witness: the cause, the worker's error, the way it ended."""
+    """What went wrong, in plain words, from the clearest witness: the cause, a failure that the tables know in what
+    workers and log say, any other error in there, the way it ended."""
     plain = _of_cause(cause, message, facts.id)
-    if plain and cause is not Cause.OUT_OF_MEMORY:
+    if plain and cause not in (Cause.OUT_OF_MEMORY, Cause.TIME_LIMIT):
         return plain
-    return _of_errors(facts) or plain or _of_end(exit_code, signal, facts)
+    ending = Ending(cause.value, signal, facts.kind, facts.vendors, facts.silent_seconds)
+    evidence = Evidence(facts.id, facts.log(), _first_error(facts), ending)
+    known = recognise(evidence, (facts.known or shipped)())
+    if cause is Cause.TIME_LIMIT:
+        return known or plain
+    return known or _of_error(evidence) or plain or _of_end(exit_code, signal, evidence, facts)
 
 
 def _of_cause(cause: Cause, message: str | None, identifier: str) -> Diagnosis | None:
@@ -141,7 +162,7 @@ def _start_step(message: str, identifier: str) -> str:
     return "see what would run: accel-tui show " + identifier
 
 
-def _of_errors(facts: Facts) -> Diagnosis | None:
+def _first_error(facts: Facts) -> Told | None:
     """The first error that any rank told: later ones are most often its consequence on other ranks."""
     errors = [
         (event.get("t") if isinstance(event.get("t"), (int, float)) else float("inf"), rank, event)
@@ -152,48 +173,45 @@ def _of_errors(facts: Facts) -> Diagnosis | None:
     if not errors:
         return None
     _, rank, event = min(errors, key=lambda error: error[:2])
-    kind, message = str(event.get("type") or "error"), str(event.get("message") or "").strip()
-    return _of_exception(kind, message, rank, facts)
+    return Told(rank, str(event.get("type") or "error"), str(event.get("message") or "").strip())
 
 
-def _of_exception(kind: str, message: str, rank: int | None, facts: Facts) -> Diagnosis:
-    first_line = message.split("\n", 1)[0][:500]
-    name, step = _known_error(kind, message)
-    # The worker's own findings are whole sentences for the owner of the job; their class says nothing to a person.
-    said = first_line if kind in _WORDS_ALONE and first_line else f"{kind}: {first_line}" if first_line else kind
-    return Diagnosis(name, said, step.format(id=facts.id), rank=rank)
+def _of_error(evidence: Evidence) -> Diagnosis | None:
+    """The worker's own words of an error that no table knows."""
+    told = evidence.told
+    if told is None:
+        return None
+    said = sanitise(told.message.split("\n", 1)[0], limit=_QUOTED)
+    if told.kind in _WORDS_ALONE and said:
+        place = _number(evidence, said)
+        return _unknown(said, told.rank, place, evidence)
+    place = _number(evidence, f"{told.kind}: {said}" if said else "")
+    kind = sanitise(told.kind, limit=_QUOTED)
+    return _unknown(f"{kind}: {said}" if said else kind, told.rank, place, evidence)
 
 
-def _of_log(facts: Facts) -> Diagnosis | None:
+def _number(evidence: Evidence, words: str) -> int | None:
+    """The line of the log where these words stand."""
+    line = evidence.place_of(words)
+    return None if line is None else line.number
+
+
+def _of_log(evidence: Evidence) -> Diagnosis | None:
     """The exception that ended the program, as Python wrote it into the log."""
-    found = final_exception(facts.log_end)
-    return None if found is None else _of_exception(found.kind, found.message, found.rank, facts)
+    found = evidence.raised
+    if found is None:
+        return None
+    said = sanitise(found.message, limit=_QUOTED)
+    return _unknown(f"{found.kind}: {said}" if said else found.kind, found.rank, found.line, evidence)
 
 
-def _known_error(kind: str, message: str) -> tuple[str, str]:
-    lower = message.lower()
-    kind = kind.rpartition(".")[2]
-    if kind in ("OutOfMemoryError", "MemoryError") or "out of memory" in lower or "out_of_memory" in lower:
-        return "out-of-memory", "lower batch size, block size or context, use a smaller dtype, or take more devices"
-    if "no space left on device" in lower or "quota exceeded" in lower:
-        return "disk-full", "free space, or set artefacts_root to a larger disk"
-    if kind in ("ModuleNotFoundError", "ImportError"):
-        return "missing-module", "install it into the interpreter that runs the job, or name another one"
-    if "address already in use" in lower or "eaddrinuse" in lower:
-        return "port-in-use", "run it again: another port is taken"
-    if kind == "WrongCardError":
-        return (
-            "wrong-card",
-            "nothing was trained there; run it again, and see `accel-tui show {id}` for what each rank held",
-        )
-    if kind == "KeyboardInterrupt":
-        return "interrupted", "run it again, from its last checkpoint if there is one"
-    if kind in ("FileNotFoundError", "PermissionError", "NotADirectoryError", "IsADirectoryError"):
-        return "file", "check the path and its rights in the job"
-    return "python-exception", _READ_LOG
+def _unknown(summary: str, rank: int | None, line: int | None, evidence: Evidence) -> Diagnosis:
+    if rank is None and evidence.blamed is not None:
+        rank = evidence.blamed.rank
+    return Diagnosis("python-exception", summary, _READ_LOG.format(id=evidence.id), rank=rank, line=line)
 
 
-def _of_end(exit_code: int | None, signal: str | None, facts: Facts) -> Diagnosis | None:
+def _of_end(exit_code: int | None, signal: str | None, evidence: Evidence, facts: Facts) -> Diagnosis | None:
     step = _READ_LOG.format(id=facts.id)
     if signal == "SIGKILL":
         summary = "it was killed from outside (SIGKILL), possibly because the host ran out of memory"
@@ -202,7 +220,7 @@ def _of_end(exit_code: int | None, signal: str | None, facts: Facts) -> Diagnosi
         return Diagnosis("crashed", f"it crashed ({signal}), in compiled code most likely", step)
     if signal:
         return Diagnosis("signal", f"it was ended by {signal}, sent from outside", step)
-    if exit_code is not None and (told := _of_log(facts)) is not None:
+    if exit_code is not None and (told := _of_log(evidence)) is not None:
         return told
     if facts.worker:
         return _of_silence(exit_code, step, facts)

@@ -7,20 +7,26 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.diagnosis import scan
 from accel_tui.keeper.processes import boot_id, remains
 from accel_tui.model.runs import Cause, Diagnosis, Progress, Run, RunResult, RunState
 from accel_tui.model.times import time_seconds, time_text
-from accel_tui.store import events, traces
+from accel_tui.store import events
 from accel_tui.store.documents import OURS, DamagedError, optional, read_document, read_record, required, texts
 from accel_tui.store.identifiers import created_seconds
+from accel_tui.store.kept import kept
 from accel_tui.store.outcome import Facts, Outcome, outcome_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from accel_tui.diagnosis.table import Entry
 
 KEEPER_KILLED = "its keeper was killed; it goes on without one, and its exit code will not be known"
 MOST_RANKS = 100_000
 """More than any host starts; a damaged figure must not cost memory."""
+_CHOOSING = {"HABANA_VISIBLE_MODULES": "gaudi", "ZE_AFFINITY_MASK": "xpu"}
 _WAITING = {RunState.QUEUED, RunState.PREPARING}
 
 
@@ -34,8 +40,10 @@ class _Standing:
     note: str | None = None
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path, known: Callable[[], Sequence[Entry]] | None = None) -> Run:
     """The run of a folder that exists. Never raises for what stands in it: a damaged one is told as lost.
+
+    `known` gives the failures that a run without a diagnosis may have had; without it those of the product count.
 
     Raises:
         OSError: this process lacks descriptors or memory to look.
@@ -47,7 +55,9 @@ def read_run(folder: Path) -> Run:
         if spec_fault and not held(folder / "lock"):
             raise spec_fault
         standing = _standing(folder, state)
-        run = _with_end(folder, base, standing) if standing.record else _going(folder, base, standing, state or {})
+        run = (
+            _with_end(folder, base, standing, known) if standing.record else _going(folder, base, standing, state or {})
+        )
     except DamagedError as fault:
         return _damaged(base, folder, str(fault))
     notes = (spec_fault, state_fault, standing.note)
@@ -187,18 +197,31 @@ def _base(folder: Path, spec: dict[str, Any] | None, state: dict[str, Any]) -> R
     )
 
 
-def _plan_facts(folder: Path) -> tuple[tuple[str, ...], int]:
-    """Devices and expected ranks; a damaged plan costs no more than these."""
+def _plan_facts(folder: Path) -> tuple[tuple[str, ...], int, frozenset[str]]:
+    """Devices, expected ranks and whose cards it ran on; a damaged plan costs no more than these."""
     try:
         plan = read_document(folder / "plan.json")
     except (FileNotFoundError, DamagedError):
-        return (), 1
+        return (), 1, frozenset()
     processes = optional(plan, "processes", int) or 1
-    return texts(plan, "devices"), min(max(processes, 1), MOST_RANKS)
+    return texts(plan, "devices"), min(max(processes, 1), MOST_RANKS), _vendors(plan)
+
+
+def _vendors(plan: dict[str, Any]) -> frozenset[str]:
+    """The vendors whose variables the plan sets to give the run its cards."""
+    if not any(key != "cpu" for key in texts(plan, "devices")):
+        return frozenset()
+    changes = plan.get("environment")
+    names = (
+        {change.get("name") for change in changes if isinstance(change, dict) and change.get("action") == "set"}
+        if isinstance(changes, list)
+        else set()
+    )
+    return frozenset(vendor for name, vendor in _CHOOSING.items() if name in names)
 
 
 def _going(folder: Path, base: Run, standing: _Standing, state: dict[str, Any]) -> Run:
-    devices, _ = _plan_facts(folder)
+    devices, _, _ = _plan_facts(folder)
     waiting = standing.state in _WAITING
     return replace(
         base,
@@ -210,18 +233,29 @@ def _going(folder: Path, base: Run, standing: _Standing, state: dict[str, Any]) 
     )
 
 
-def _with_end(folder: Path, base: Run, standing: _Standing) -> Run:
+def _with_end(folder: Path, base: Run, standing: _Standing, known: Callable[[], Sequence[Entry]] | None = None) -> Run:
     record = standing.record or {}
-    devices, processes = _plan_facts(folder)
+    devices, processes, vendors = _plan_facts(folder)
     told = events.tails(folder)
-    log_end = traces.log_end(folder / "log") if optional(record, "exit_code", int) else ""
-    facts = Facts(base.id, (folder / "worker.pyz").exists(), processes, told, log_end)
+    ended = _time(record, "ended")
+    facts = Facts(
+        base.id,
+        (folder / "worker.pyz").exists(),
+        processes,
+        told,
+        log=lambda: scan.of_log(folder / "log"),
+        kind=base.kind,
+        vendors=vendors,
+        silent_seconds=None if ended is None else time_seconds(ended) - last_change(folder),
+        known=known,
+        kept=kept(folder),
+    )
     outcome: Outcome = outcome_of(record, facts)
     return replace(
         base,
         state=RunState.FINISHED,
         started=_time(record, "started") or base.started,
-        ended=_time(record, "ended"),
+        ended=ended,
         result=outcome.result,
         exit_code=outcome.exit_code,
         signal=outcome.signal,

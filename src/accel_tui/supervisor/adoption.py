@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from accel_tui.jobs.environment import limits
 from accel_tui.model.errors import AccelError, NotPossibleError, RunNotFoundError
 from accel_tui.model.runs import Cause, Run, RunState
+from accel_tui.store.kept import keep
 from accel_tui.supervisor.book import Entry
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def _read(service: Service, ids: Sequence[str]) -> list[tuple[Run, Entry | None]
             run = service.folders.read_run(identifier)
             if run.cause in (Cause.KEEPER_LOST, Cause.REBOOT):
                 run = service.watch.settle(run)
+            if run.state is RunState.FINISHED:
+                keep(run)
             ended_unseen = run.state is RunState.FINISHED and identifier in known
             live = run.state is not RunState.FINISHED or ended_unseen
             entry = _entry(service, run) if live and run.cause is not Cause.RECORD_DAMAGED else None

@@ -20,9 +20,14 @@ _NEVER = frozenset({Cause.STOPPED_BY_USER, Cause.RECORD_DAMAGED})
 
 
 def wanted(run: Run, spec: Mapping[str, Any]) -> bool:
-    """Failed and lost runs are tried again while attempts are left; one that ran out of its time only to resume."""
+    """Failed and lost runs are tried again while attempts are left; one that ran out of its time only to resume.
+
+    One whose card was lost never is: the next attempt could only make it worse before somebody has looked at the card.
+    """
     launch = spec["job"]["launch"]
     if run.result not in (RunResult.FAILED, RunResult.LOST) or run.cause in _NEVER:
+        return False
+    if run.diagnosis is not None and not run.diagnosis.again:
         return False
     if run.cause is Cause.TIME_LIMIT and launch["resume"] != "last":
         return False

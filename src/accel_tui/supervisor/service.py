@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.devices.history import History
 from accel_tui.devices.sampler import Sampler
+from accel_tui.diagnosis.table import tables
 from accel_tui.executors.local import Keepers, supervisor_argv
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper import processes
@@ -26,6 +27,7 @@ from accel_tui.model.times import time_seconds, time_text
 from accel_tui.protocol import version
 from accel_tui.protocol.messages import dump
 from accel_tui.store.folders import RunFolders
+from accel_tui.store.kept import keep
 from accel_tui.supervisor import retries, wants
 from accel_tui.supervisor.adoption import adopt, refill
 from accel_tui.supervisor.audit import Audit
@@ -106,7 +108,9 @@ class Service:
         self.devices_known = False
         """Whether the sources had the time of a first answer; before it no run chooses a card."""
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.folders = RunFolders(state / "runs", settings.artefacts_root)
+        self.folders = RunFolders(
+            state / "runs", settings.artefacts_root, lambda: tables(settings.config_dir or None).entries
+        )
         self.hub = Hub()
         self.book = Book(Index(state / INDEX_NAME), self.hub)
         self.book.read_past = self.folders.read_run
@@ -261,6 +265,7 @@ class Service:
 
     async def ended(self, entry: Entry, run: Run) -> None:
         """A run is over: the next attempt is queued before anybody hears of the end."""
+        await asyncio.to_thread(keep, run)
         if retries.wanted(run, entry.spec) and run.id not in self.book.succeeded_by:
             try:
                 await self._retry(entry, run)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from accel_tui.diagnosis.scan import of_text
 from accel_tui.model.runs import Cause, RunResult
 from accel_tui.store.documents import DamagedError
 from accel_tui.store.outcome import Facts, Outcome, outcome_of
@@ -25,7 +26,7 @@ def decide(
     log_end: str = "",
     **record: Any,
 ) -> Outcome:
-    facts = Facts("20261130-120000-abcd", worker, processes, events or {}, log_end)
+    facts = Facts("20261130-120000-abcd", worker, processes, events or {}, log=lambda: of_text(log_end))
     return outcome_of({"cause": cause, "exit_code": exit_code, "signal": None, "stopped": False, **record}, facts)
 
 
@@ -97,7 +98,8 @@ def test_error_that_the_worker_told_is_the_diagnosis(kind: str, message: str, na
     outcome = decide(exit_code=1, worker=True, events={0: [START, error(kind, message), BAD]})
     assert outcome.diagnosis
     assert (outcome.diagnosis.id, outcome.diagnosis.rank) == (name, 0)
-    assert outcome.diagnosis.summary == (f"{kind}: {message.splitlines()[0]}" if message else kind)
+    said = f"{kind.rpartition('.')[2]}: {message.splitlines()[0]}" if message else kind
+    assert outcome.diagnosis.summary.endswith(said)
     assert outcome.diagnosis.next_step
     assert "{" not in outcome.diagnosis.next_step
 
@@ -115,7 +117,8 @@ def test_the_exception_of_a_program_is_read_from_its_log() -> None:
     outcome = decide(exit_code=1, log_end=trace + "ModuleNotFoundError: No module named 'yaml'\n")
     assert outcome.diagnosis
     assert (outcome.diagnosis.id, outcome.diagnosis.rank) == ("missing-module", None)
-    assert outcome.diagnosis.summary == "ModuleNotFoundError: No module named 'yaml'"
+    assert outcome.diagnosis.summary.endswith(": ModuleNotFoundError: No module named 'yaml'")
+    assert outcome.diagnosis.line == 4
     said_so = decide(exit_code=1, log_end=trace + "ValueError: negative {rate}\n").diagnosis
     assert said_so
     assert (said_so.summary, said_so.id) == ("ValueError: negative {rate}", "python-exception")

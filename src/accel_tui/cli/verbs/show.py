@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.cli import figures
 from accel_tui.cli.output import Part, Styled
-from accel_tui.cli.picture import ending, progress_words, state_cell
+from accel_tui.cli.picture import ending, place_words, progress_words, state_cell
 from accel_tui.model.plans import Plan
 from accel_tui.model.runs import RunResult
 from accel_tui.store.artefacts import artefacts_of
@@ -51,6 +51,8 @@ def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
         yield "why", reason
     if run.diagnosis is not None:
         yield "what", run.diagnosis.summary
+        if place := place_words(run.diagnosis):
+            yield "where", place
         if run.diagnosis.next_step:
             yield "try", output.hint(run.diagnosis.next_step)
     if run.held:

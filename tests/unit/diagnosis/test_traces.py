@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
-from accel_tui.store.traces import TAIL_BYTES, Raised, final_exception, log_end
+from accel_tui.diagnosis.traces import Raised, final_exception
 
 TRACE = 'Traceback (most recent call last):\n  File "train.py", line 2, in <module>\n    main()\n'
 LAUNCHER = (
@@ -46,15 +43,3 @@ def of_rank(rank: int, text: str, prefix: str = "[rank{0}]:[rank{0}]: ") -> str:
 )  # fmt: skip
 def test_what_ended_it(text: str, found: Raised | None) -> None:
     assert final_exception(text) == found
-
-
-def test_only_the_end_of_a_log_is_read_and_only_of_a_file(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    assert log_end(log) == ""
-    log.write_bytes(b"x" * TAIL_BYTES + b"\xffend")
-    assert log_end(log).endswith("x\ufffdend")
-    assert len(log_end(log)) <= TAIL_BYTES
-    (tmp_path / "link").symlink_to(log)
-    assert log_end(tmp_path / "link") == ""
-    os.mkfifo(tmp_path / "fifo")
-    assert log_end(tmp_path / "fifo") == ""

@@ -1,0 +1,1 @@
+"""Recognises failures in logs and in what workers tell, by declarative tables."""
