@@ -135,7 +135,7 @@ def _removed(base: Mapping[str, str], allocated: str | None) -> Iterable[Environ
         elif matches(name, _LAUNCHER_VARIABLES):
             yield EnvironmentChange(name, None, EnvironmentAction.UNSET, "inherited; the word of another launcher")
         elif matches(name, device_variables()):
-            if allocated is None:
+            if allocated is None or matches(name, gaudi.NEVER_INHERITED):
                 yield EnvironmentChange(name, None, EnvironmentAction.UNSET, "inherited; the selection decides")
             else:
                 reason = f"inherited from {allocated}; limits what may be selected"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accel_tui.model.plans import Check, CheckLevel
+from accel_tui.model.plans import Check, CheckLevel, PlanWarning
 from accel_tui.vendors.gaudi import generations, groups
 
 if TYPE_CHECKING:
@@ -21,10 +21,33 @@ def run(context: Context) -> Iterator[Check]:
     cards = [device for device in context.selection.devices if device.vendor == "gaudi"]
     if not cards:
         return
+    yield from _modules(cards)
     yield from _group(context, cards)
     views = [view for view in context.accelerators if view.device.vendor == "gaudi"]
     yield from _ports(context, views)
     yield from _hidden_use(views)
+
+
+def warnings(context: Context) -> Iterator[PlanWarning]:
+    """Remarks for a selection with Gaudi cards."""
+    if not any(device.vendor == "gaudi" for device in (*context.selection.devices, *context.selection.assumed)):
+        return
+    lazy = context.base.get("PT_HPU_LAZY_MODE")
+    if context.job.uses_torch and lazy not in (None, "0") and "PT_HPU_LAZY_MODE" not in context.job.launch.env:
+        text = f"PT_HPU_LAZY_MODE={lazy} is exported here; the run gets 0, set it in launch.env to keep it"
+        yield PlanWarning("lazy-mode-put-aside", text)
+    told = context.base.get("HABANA_RUNTIME_ERROR")
+    if told:
+        yield PlanWarning("container-runtime", f"the container runtime of Gaudi said: {told[:200]}")
+
+
+def _modules(cards: list[Device]) -> Iterator[Check]:
+    unknown = [card.key for card in cards if card.module_id is None]
+    if unknown:
+        message = f"the module ID of {', '.join(unknown)} is not known: no run can be bound to it"
+        yield Check(
+            "module-unknown", CheckLevel.REFUSAL, message, "see `accel-tui doctor`: the driver may not be loaded"
+        )
 
 
 def _group(context: Context, cards: list[Device]) -> Iterator[Check]:

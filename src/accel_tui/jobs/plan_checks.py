@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from accel_tui.jobs import environment, gaudi_checks
 from accel_tui.model.devices import DeviceState
 from accel_tui.model.plans import Check, CheckLevel, PlanWarning
+from accel_tui.vendors.gaudi import launch as gaudi
 from accel_tui.vendors.xpu import launch as xpu
 
 if TYPE_CHECKING:
@@ -82,19 +83,26 @@ def warnings(context: Context) -> tuple[PlanWarning, ...]:
         text = f"inside {context.allocated}: the run lasts no longer than the allocation or container"
         remarks.append(PlanWarning("allocation", text))
     remarks += _inherited(context)
+    remarks += gaudi_checks.warnings(context)
     everything = [view.device for view in context.inventory.devices]
     remarks += xpu.warnings([device for device in context.selection.devices if device.vendor == "xpu"], everything)
     return tuple(remarks)
 
 
 def _inherited(context: Context) -> Iterator[PlanWarning]:
-    """Device variables of the submitter's shell that the selection puts aside."""
+    """Variables of the submitter's shell that choose devices or ranks, and that selection and launcher put aside.
+
+    Inside an allocation masks stay, as the limit, and the scheduler's own rank variables are nothing to tell of.
+    """
+    patterns: tuple[str, ...] = (*environment.device_variables(), *environment.RANK_VARIABLES)
     if context.allocated is not None:
-        return
-    names = [name for name in sorted(context.base) if environment.matches(name, environment.device_variables())]
+        patterns = gaudi.NEVER_INHERITED
+    names = [name for name in sorted(context.base)
+             if environment.matches(name, patterns) and not name.startswith("ACCEL_TUI_")]  # fmt: skip
     if names:
         told = ", ".join(f"{name}={_short(context.base[name])}" for name in names)
-        yield PlanWarning("inherited-device-variables", f"exported here and put aside, the selection decides: {told}")
+        text = f"exported here and put aside, as selection and launcher decide: {told}"
+        yield PlanWarning("inherited-device-variables", text)
 
 
 def _short(text: str) -> str:

@@ -79,7 +79,7 @@ def plan(
     processes = _processes(job, selection, selector.count if selection.waiting_for else len(selection.keys))
     launched = launchers.needs_port(job.launcher)
     shape = LaunchShape(
-        processes, launched, job.uses_torch, folder, _cores(inventory), everything, base,
+        processes, launched, job.uses_torch, folder, _cores(inventory), everything, base, job.launch.env,
     )  # fmt: skip
     interpreter = default_python(job, base, settings)
     device = _TORCH_DEVICES[selector.vendor] if selection.waiting_for and selector.vendor else torch_device(devices)

@@ -29,3 +29,5 @@ class LaunchShape:
     """Every device of the host: numbers count all cards, not only the chosen ones."""
     base: Mapping[str, str] = field(default_factory=dict)
     """The environment of the submitter."""
+    own: Mapping[str, str] = field(default_factory=dict)
+    """What the job sets itself."""

@@ -135,7 +135,8 @@ def test_ports_matter_where_ranks_talk() -> None:
     [
         ("HL-205", None, 1), ("HL-225", None, 2), ("HL-288E", None, 2), ("HL-325L", None, 3), ("HL-338", None, 3),
         ("GAUDI", None, 1), ("GAUDI2C", None, 2), ("GAUDI3 HL-338", None, 3), ("GAUDI SEC", None, 1),
-        ("?", "1da3:1060", 3), ("?", "0x1da31020", 2), ("?", "0x10601da3", 3), ("?", None, None), ("GOYA", None, None),
+        ("?", "1da3:1060", 3), ("?", "0x1da31020", 2), ("?", "0x10601da3", 3), ("?", None, None),
+        ("GOYA", None, None), ("Gaudi", None, None), ("gaudi:0", None, None),
     ],
 )  # fmt: skip
 def test_the_generation_of_a_card(name: str, identifier: str | None, number: int | None) -> None:

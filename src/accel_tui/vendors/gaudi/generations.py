@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 _MIB = 1 << 20
 _BY_ID = {"1000": 1, "1001": 1, "1010": 1, "1011": 1, "1020": 2, "1060": 3, "1063": 3}
+# In the driver's own capitals: `Gaudi` alone stands for a card of unknown type.
 _BY_NAME = (
-    (re.compile(r"HL-20\d|GAUDI(?!\d)"), 1),
+    (re.compile(r"HL-20\d|GAUDI(?: |$)"), 1),
     (re.compile(r"HL-2[28]\d|GAUDI2"), 2),
     (re.compile(r"HL-3\d\d|GAUDI3"), 3),
 )
@@ -35,7 +36,7 @@ def generation(device: Device) -> int | None:
             return _BY_ID[part]
     for name in (device.name, str(device.details.get("device_type") or "")):
         for pattern, number in _BY_NAME:
-            if pattern.match(name.upper()):
+            if pattern.match(name):
                 return number
     return None
 

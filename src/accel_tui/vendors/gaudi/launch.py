@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accel_tui.model.plans import EnvironmentAction, EnvironmentChange
+from accel_tui.vendors.gaudi.generations import generation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accel_tui.model.devices import Device
     from accel_tui.model.launching import LaunchShape
-
-# First-generation names; an explicit PT_ENABLE_INT64_SUPPORT would override the bridge's own protection there.
-_FIRST_GENERATION = ("HL-200", "HL-205")
-
 
 EXCLUSIVE = True
 """One process has a card open, or none."""
@@ -31,13 +28,24 @@ def device_variables() -> tuple[str, ...]:
     )
 
 
+NEVER_INHERITED = ("HLS_*", "PT_HPU_AUTOLOAD", "TORCH_DEVICE_BACKEND_AUTOLOAD")
+"""What of these limits nothing, and does harm inside an allocation too: one module for all ranks, or none at all."""
+
+
 def environment(devices: Sequence[Device], shape: LaunchShape) -> list[EnvironmentChange]:
-    """What a run on `devices` gets."""
+    """What a run on `devices` gets.
+
+    Without a known module ID of each card it gets no list: an empty one makes the bridge fail, and a check refuses it.
+    """
     modules = sorted(device.module_id for device in devices if device.module_id is not None)
-    changes = [_set("HABANA_VISIBLE_MODULES", ",".join(map(str, modules)), "the selected cards, by module ID")]
-    if shape.processes == 1 and len(modules) == 1:
-        # Without it a single process takes the first free card of the machine, whatever the list says.
-        changes.append(_set("HLS_MODULE_ID", str(modules[0]), "binds the one process to its card"))
+    changes = []
+    if modules and len(modules) == len(devices):
+        # Also for a whole server: without the list rank r asks for module r, which a virtual machine may not have, and
+        # takes any free card instead.
+        changes.append(_set("HABANA_VISIBLE_MODULES", ",".join(map(str, modules)), "the selected cards, by module ID"))
+        if shape.processes == 1 and len(modules) == 1:
+            # Without it a single process takes the first free card of the machine, whatever the list says.
+            changes.append(_set("HLS_MODULE_ID", str(modules[0]), "binds the one process to its card"))
     changes += _bridge(devices, shape)
     if any(device.simulated for device in devices):
         changes.append(_set("TORCH_DEVICE_BACKEND_AUTOLOAD", "0", "the cards are simulated: no real one is touched"))
@@ -47,7 +55,7 @@ def environment(devices: Sequence[Device], shape: LaunchShape) -> list[Environme
 
 def _bridge(devices: Sequence[Device], shape: LaunchShape) -> list[EnvironmentChange]:
     """Eager mode, set explicitly: releases differ in their default, and libraries read an unset one as lazy."""
-    inherited = shape.base.get("PT_HPU_LAZY_MODE")
+    inherited, own = shape.base.get("PT_HPU_LAZY_MODE"), shape.own.get("PT_HPU_LAZY_MODE")
     if inherited is not None and not shape.uses_torch:
         keep = EnvironmentChange(
             "PT_HPU_LAZY_MODE", inherited, EnvironmentAction.KEEP, "inherited; left to the program"
@@ -55,7 +63,13 @@ def _bridge(devices: Sequence[Device], shape: LaunchShape) -> list[EnvironmentCh
         changes, lazy = [keep], inherited == "1"
     else:
         changes, lazy = [_set("PT_HPU_LAZY_MODE", "0", "transformers and Trainer run in eager mode")], False
-    if not lazy and not any(device.name.startswith(_FIRST_GENERATION) for device in devices):
+    lazy = own == "1" if own is not None else lazy
+    oldest = min((generation(device) or 2 for device in devices), default=2)
+    if lazy or oldest < 2:
+        if "PT_ENABLE_INT64_SUPPORT" in shape.base:
+            reason = "not supported in lazy mode" if lazy else "first-generation cards have no 64-bit integers"
+            changes.append(EnvironmentChange("PT_ENABLE_INT64_SUPPORT", None, EnvironmentAction.UNSET, reason))
+    else:
         changes.append(_set("PT_ENABLE_INT64_SUPPORT", "1", "transformers uses 64-bit integers"))
     return changes
 
