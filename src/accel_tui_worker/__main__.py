@@ -14,7 +14,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.verb == "facts":
         from accel_tui_worker.facts import facts
 
-        print(json.dumps(facts(deep=options.deep)))
+        print(json.dumps(facts(deep=options.deep, training=options.training)))
         return 0
     if options.verb == "tiny-model":
         from accel_tui_worker.errors import WorkerError
@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     tiny.add_argument("dest", type=Path, metavar="DEST")
     facts = verbs.add_parser("facts", help="print one JSON object about this interpreter's torch stack")
     facts.add_argument("--deep", action="store_true", help="import torch and count devices")
+    facts.add_argument("--training", action="store_true", help="also ask where a Trainer would work")
     return parser
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
 import sys
 from typing import Any
 
@@ -22,6 +23,8 @@ PACKAGES = (
     "bitsandbytes",
     "optimum-habana",
     "habana-torch-plugin",
+    "pyzes",
+    "intel-extension-for-pytorch",
 )
 
 
@@ -30,22 +33,49 @@ def versions() -> dict[str, str | None]:
     return {name: _version(name) for name in PACKAGES}
 
 
-def facts(*, deep: bool = False) -> dict[str, Any]:
+def facts(*, deep: bool = False, training: bool = False) -> dict[str, Any]:
     """One JSON object about this interpreter.
 
-    Always `schema`, `python`, `executable` and `packages`; with `deep` also `devices` (visible ones by torch device
-    type), `backends` (of torch.distributed), `bf16` (by device type, None where nothing can be asked) and `errors`
-    (text by the part that could not be asked).
+    Always `schema`, `python`, `executable`, `packages` and `kernels_range` (which releases of `kernels` this
+    transformers takes, None where it does not say); with `deep` also `devices` (visible ones by torch device type),
+    `backends` (of torch.distributed), `bf16` (by device type, None where nothing can be asked), `xpu` (see `facts_xpu`)
+    and `errors` (text by the part that could not be asked). With `training` also `training_device`, where a Trainer of
+    one process would work.
     """
     document: dict[str, Any] = {
         "schema": 1,
         "python": platform.python_version(),
         "executable": sys.executable,
         "packages": versions(),
+        "kernels_range": _wanted_by("transformers", "kernels"),
     }
     if deep:
         document.update(_deep())
+    if training and "torch" not in document.get("errors", {}):
+        _examine(document.setdefault("errors", {}), "training", lambda: _examine_training(document))
     return document
+
+
+def _wanted_by(distribution: str, name: str) -> str | None:
+    """The range of releases of `name` in the requirements of `distribution`, as in `>=0.18.2,<0.19`."""
+    try:
+        requirements = importlib.metadata.requires(distribution) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for requirement in requirements:
+        match = re.match(rf"{re.escape(name)}\s*\(?([<>=!~][^;)]*)", requirement)
+        if match:
+            return match[1].strip()
+    return None
+
+
+def _examine_training(document: dict[str, Any]) -> None:
+    import tempfile
+
+    from transformers import TrainingArguments
+
+    with tempfile.TemporaryDirectory() as folder:
+        document["training_device"] = str(TrainingArguments(output_dir=folder, report_to="none").device)
 
 
 def _version(name: str) -> str | None:
@@ -82,12 +112,9 @@ def _examine(errors: dict[str, str], part: str, examine: Any) -> None:
 
 
 def _examine_xpu(torch: Any, found: dict[str, Any]) -> None:
-    xpu = getattr(torch, "xpu", None)
-    count = xpu.device_count() if xpu is not None else 0
-    found["devices"]["xpu"] = count
-    if count:
-        supported = getattr(xpu, "is_bf16_supported", None)
-        found["bf16"]["xpu"] = bool(supported()) if supported is not None else None
+    from accel_tui_worker import facts_xpu
+
+    facts_xpu.examine(torch, found)
 
 
 def _examine_hpu(torch: Any, found: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ def test_facts_answer_from_the_archive_without_torch(pyz: Path, form: str) -> No
     environment = {**os.environ, "PYTHONPATH": "" if form == "file" else str(pyz)}
     done = subprocess.run([*map(str, argv), "facts"], env=environment, capture_output=True, text=True, check=True)
     document = json.loads(done.stdout)
-    assert set(document) == {"schema", "python", "executable", "packages"}
+    assert set(document) == {"schema", "python", "executable", "packages", "kernels_range"}
     assert set(document["packages"]) == set(PACKAGES)
     assert document["executable"] == sys.executable
     assert not [

@@ -11,7 +11,7 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING
 
-from accel_tui.jobs import file_checks, stack_checks
+from accel_tui.jobs import file_checks, stack_checks, xpu_checks
 from accel_tui.jobs.scene import Scene
 from accel_tui.model.plans import Check, CheckLevel
 
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 def examine(job: Job, plan: Plan, base: Mapping[str, str], *, execute: bool = True) -> tuple[Check, ...]:
     """What the host says about `plan`, besides `plan.checks`. Blocking: files are read, and with `execute` the job's
-    interpreter is asked about its packages (at most 20 s, the answer is remembered).
+    interpreter is asked about its packages (at most 20 s, the answer is remembered) and, for accelerators, about the
+    devices that it sees (at most 90 s).
     """
     scene = Scene(job, plan, base)
     findings: list[Check] = []
-    for check in (*file_checks.CHECKS, *(stack_checks.CHECKS if execute else ())):
+    for check in (*file_checks.CHECKS, *((*stack_checks.CHECKS, *xpu_checks.CHECKS) if execute else ())):
         findings += _timed(check, scene)
     return tuple(findings)
 

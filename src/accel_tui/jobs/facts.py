@@ -18,9 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEADLINE_SECONDS = 20.0
+DEEP_DEADLINE_SECONDS = 90.0
+"""With an import of torch and a start of the vendor's runtime, on a host that works for others meanwhile."""
+DEEP_SECONDS = 30.0
+"""How long an answer about devices is remembered: cards come and go."""
 MOST_BYTES = 64 * 1024
 
-_known: dict[tuple[Any, ...], Facts] = {}
+# What a device library reads of its environment: an answer about devices holds for these values alone.
+_DEVICE_VARIABLES = (
+    "HABANA_VISIBLE_MODULES", "HLS_MODULE_ID", "PT_HPU_LAZY_MODE", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY",
+    "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "ONEAPI_DEVICE_SELECTOR",
+)  # fmt: skip
+
+_known: dict[tuple[Any, ...], tuple[Facts, float]] = {}
 
 
 @dataclass(frozen=True)
@@ -43,17 +53,21 @@ class Facts:
         return str(version) if version else None
 
 
-def facts(python: str, environment: Mapping[str, str], *, deep: bool = False) -> Facts:
+def facts(python: str, environment: Mapping[str, str], *, deep: bool = False, training: bool = False) -> Facts:
     """What `python` says about itself under `environment`; remembered while its packages do not change.
 
-    Executes `python`. `deep` lets it import torch and count devices, which takes seconds.
+    Executes `python`. `deep` lets it import torch and count devices, which takes seconds, and is remembered for
+    `DEEP_SECONDS`; `training` adds where a Trainer would work.
     """
-    key = _key(python, environment, deep)
+    options = [name for name, wanted in (("--deep", deep), ("--training", training)) if wanted]
+    key = _key(python, environment, options)
     if key is not None and key in _known:
-        return _known[key]
-    answer = _ask(python, environment, deep=deep)
+        answer, then = _known[key]
+        if not options or time.monotonic() - then < DEEP_SECONDS:
+            return answer
+    answer = _ask(python, environment, options)
     if key is not None and answer.fault is None:
-        _known[key] = answer
+        _known[key] = (answer, time.monotonic())
     return answer
 
 
@@ -62,7 +76,7 @@ def forget() -> None:
     _known.clear()
 
 
-def _key(python: str, environment: Mapping[str, str], deep: bool) -> tuple[Any, ...] | None:
+def _key(python: str, environment: Mapping[str, str], options: list[str]) -> tuple[Any, ...] | None:
     """What the answer depends on; None when it cannot be told, and nothing is remembered."""
     stamps: list[int] = []
     prefix = Path(python).parent.parent
@@ -75,22 +89,23 @@ def _key(python: str, environment: Mapping[str, str], deep: bool) -> tuple[Any, 
         return None
     # The worker's own entry names the run's folder and is the same code everywhere.
     path = [part for part in environment.get("PYTHONPATH", "").split(":") if not part.endswith("/worker.pyz")]
-    masks = tuple(environment.get(name) for name in ("HABANA_VISIBLE_MODULES", "ZE_AFFINITY_MASK")) if deep else ()
-    return (python, *stamps, *path, environment.get("PYTHONHOME"), deep, masks)
+    masks = tuple(environment.get(name) for name in _DEVICE_VARIABLES) if options else ()
+    return (python, *stamps, *path, environment.get("PYTHONHOME"), *options, masks)
 
 
-def _ask(python: str, environment: Mapping[str, str], *, deep: bool) -> Facts:
+def _ask(python: str, environment: Mapping[str, str], options: list[str]) -> Facts:
     from accel_tui_worker.archive import build
 
     with tempfile.TemporaryDirectory(prefix="accel-tui-") as folder:
         archive = Path(folder, "worker.pyz")
         archive.write_bytes(build())
         path = ":".join(part for part in (str(archive), environment.get("PYTHONPATH", "")) if part)
-        argv = [python, "-m", "accel_tui_worker", "facts", *(["--deep"] if deep else [])]
-        return _parsed(*_bounded(argv, {**environment, "PYTHONPATH": path}))
+        argv = [python, "-m", "accel_tui_worker", "facts", *options]
+        seconds = DEEP_DEADLINE_SECONDS if options else DEADLINE_SECONDS
+        return _parsed(seconds, *_bounded(argv, {**environment, "PYTHONPATH": path}, seconds))
 
 
-def _bounded(argv: list[str], environment: Mapping[str, str]) -> tuple[int | None, bytes, bytes]:
+def _bounded(argv: list[str], environment: Mapping[str, str], seconds: float) -> tuple[int | None, bytes, bytes]:
     """Exit code (None: no end in time), the first bytes of standard output, the last ones of standard error."""
     try:
         child = subprocess.Popen(
@@ -102,7 +117,7 @@ def _bounded(argv: list[str], environment: Mapping[str, str]) -> tuple[int | Non
     assert child.stdout is not None
     assert child.stderr is not None
     output = {child.stdout: bytearray(), child.stderr: bytearray()}
-    deadline = time.monotonic() + DEADLINE_SECONDS
+    deadline = time.monotonic() + seconds
     with child, selectors.DefaultSelector() as ready:
         for stream in output:
             ready.register(stream, selectors.EVENT_READ)
@@ -123,11 +138,11 @@ def _bounded(argv: list[str], environment: Mapping[str, str]) -> tuple[int | Non
     return code, bytes(output[child.stdout][:MOST_BYTES]), bytes(output[child.stderr][-2000:])
 
 
-def _parsed(code: int | None, output: bytes, error: bytes) -> Facts:
+def _parsed(seconds: float, code: int | None, output: bytes, error: bytes) -> Facts:
     if len(output) >= MOST_BYTES:
         return Facts({}, "it talks without an end")
     if code is None:
-        return Facts({}, f"it did not answer within {DEADLINE_SECONDS:.0f} s")
+        return Facts({}, f"it did not answer within {seconds:.0f} s")
     last = error.decode(errors="replace").strip().splitlines()[-1:] or [""]
     if code != 0:
         return Facts({}, f"it ended with code {code}: {last[0]}" if last[0] else f"it ended with code {code}")

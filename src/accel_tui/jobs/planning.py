@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from accel_tui.jobs import environment, launchers, plan_checks, selectors
 from accel_tui.jobs.interpreters import InterpreterSettings, default_python
+from accel_tui.jobs.nodes import below
 from accel_tui.model.launching import LaunchShape
 from accel_tui.model.plans import EnvironmentAction, Plan
 from accel_tui.model.secrets import MASK, looks_secret
@@ -130,8 +131,19 @@ def plan(
             "simulated": any(card.simulated for card in devices),
             "minimum_free_bytes": settings.minimum_free_bytes,
             "artefacts_root": settings.artefacts_root,
+            **_nodes(devices, settings),
         },
     )
+
+
+def _nodes(devices: Collection[Device], settings: PlanningSettings) -> dict[str, dict[str, str]]:
+    """The device files of the selected Intel GPUs by key, for the check that opens them."""
+    found = {
+        device.key: below(settings.dev_root, node)
+        for device in devices
+        if device.vendor == "xpu" and not device.simulated and isinstance(node := device.details.get("node"), str)
+    }
+    return {"nodes": found} if found else {}
 
 
 def _roots(settings: PlanningSettings) -> dict[str, str]:

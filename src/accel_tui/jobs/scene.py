@@ -49,6 +49,13 @@ class Scene:
 
         return facts(self.interpreter.path, self.environment)
 
+    @functools.cached_property
+    def deep_facts(self) -> Facts:
+        """The same after torch has counted its devices under the planned environment. Executes the interpreter."""
+        from accel_tui.jobs.facts import facts
+
+        return facts(self.interpreter.path, self.environment, deep=True, training=self.job.kind == "train")
+
     def field(self, table: str, name: str) -> Any:
         """A field of one of the job's tables; None where the kind has no such table."""
         return getattr(getattr(self.job, table, None), name, None)

@@ -45,12 +45,13 @@ def answers(scene: Scene) -> Iterator[Check]:
         yield Check("torch-stack", CheckLevel.REFUSAL, message, "name another interpreter: launch.python")
 
 
-def _told(scene: Scene) -> bool:
+def told(scene: Scene) -> bool:
+    """Whether the job's interpreter was asked and answered."""
     return _asked(scene) and scene.facts.fault is None
 
 
 def torch_stack(scene: Scene) -> Iterator[Check]:
-    if not _told(scene):
+    if not told(scene):
         return
     needed = _needed(scene)
     missing = [name for name in needed if scene.facts.version(name) is None]
@@ -94,7 +95,7 @@ def install_command(scene: Scene, missing: list[str]) -> str:
 
 
 def versions(scene: Scene) -> Iterator[Check]:
-    if not _told(scene) or not scene.job.worker:
+    if not told(scene) or not scene.job.worker:
         return
     python = release(scene.facts.python)
     if python and python < (3, 10):
@@ -117,7 +118,7 @@ def versions(scene: Scene) -> Iterator[Check]:
 
 
 def arguments(scene: Scene) -> Iterator[Check]:
-    version = scene.facts.version("transformers") if _told(scene) else None
+    version = scene.facts.version("transformers") if told(scene) else None
     if version is None:
         return
     for kind, table in ((TRAINING, "train"), (GENERATION, "generate")):
