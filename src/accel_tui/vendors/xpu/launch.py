@@ -176,7 +176,7 @@ def _mask(devices: Sequence[Device], inventory: Sequence[Device]) -> tuple[str, 
         return mask, hierarchy, "none of the selected cards can be opened: a number that no card has"
     reason = "the selected cards, by PCI address among those that open"
     if _beside_integrated(inventory):
-        reason += "; discrete ones first, as without the order variable"
+        reason += f"; discrete ones first: beside an integrated GPU {order.ORDER_VARIABLE} is left out"
     return mask, hierarchy, reason + "".join(f"; {name} is {number} here" for name, number in others)
 
 
@@ -241,9 +241,10 @@ def _assumed_mask(devices: Sequence[Device]) -> str:
 def _beside_integrated(inventory: Sequence[Device]) -> bool:
     """With an integrated GPU the order variable would put that one first, if the driver knows it, which is not sure.
 
-    Without the variable discrete cards keep their numbers either way.
+    Without the variable discrete cards keep their numbers either way. One that may be integrated counts too.
     """
-    return any(order.is_card(card) and order.integrated(card) for card in inventory)
+    cards = [card for card in inventory if order.is_card(card)]
+    return any(order.integrated(card) or order.unclear_kind(card) for card in cards)
 
 
 def _seen_by_torch(cards: Sequence[Device]) -> list[Device]:

@@ -68,9 +68,14 @@ def counted(card: Device) -> bool:
     return opens if isinstance(opens, bool) else card.state not in _CLOSED
 
 
+def unclear_kind(card: Device) -> bool:
+    """Whether a layer that knows the driver could not tell if this is a processor's own GPU."""
+    return "driver" in card.details and not isinstance(card.details.get("integrated"), bool)
+
+
 def uncertain(card: Device) -> bool:
-    """Whether nobody can say beforehand if the driver lists the card: it is there, and not in order."""
-    return card.state in _UNCERTAIN
+    """Whether nobody can say beforehand if and where the driver lists the card: it is there, and something is odd."""
+    return card.state in _UNCERTAIN or (counted(card) and unclear_kind(card))
 
 
 def in_order(devices: Iterable[Device], *, by_address: bool = False) -> list[Device]:
