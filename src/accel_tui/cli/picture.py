@@ -8,6 +8,7 @@ from accel_tui.cli import figures
 from accel_tui.cli.output import Part, Styled
 from accel_tui.model.devices import DeviceState, ReadingStatus
 from accel_tui.model.runs import RunState
+from accel_tui.vendors.gaudi.generations import hidden_use_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -106,6 +107,8 @@ def _holder(output: Output, view: DeviceView) -> list[Part]:
         if first.run:
             return [output.glyph("running"), f" run {first.run}{more}"]
         return [output.glyph("foreign"), f" {first.user or 'owner hidden'}: {first.command or 'pid'} {first.pid}{more}"]
+    if view.device.vendor == "gaudi" and hidden_use_bytes(view) is not None:
+        return [output.glyph("warning"), " in use? (holder hidden or stale value)"]
     return [output.glyph("free"), " free"]
 
 

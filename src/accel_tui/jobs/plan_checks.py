@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accel_tui.jobs import environment, gaudi_checks
+from accel_tui.keeper.locks import user_name
 from accel_tui.model.devices import DeviceState
 from accel_tui.model.plans import Check, CheckLevel, PlanWarning
 from accel_tui.vendors.gaudi import launch as gaudi
@@ -140,7 +143,16 @@ def holder_words(view: DeviceView) -> str:
     if view.reserved_by is not None:
         return f"run {view.reserved_by.run}" if view.reserved_by.run else view.reserved_by.user or "another user"
     first = view.holders[0]
-    return f"process {first.pid} ({first.user or 'another user'})"
+    if first.user is None:
+        return f"another user's process {first.pid}"
+    whose = "" if first.user == _me() else "another user's "
+    return f"{whose}process {first.pid} ({first.user})"
+
+
+@functools.cache
+def _me() -> str:
+    """The account that plans, which is the one that submits."""
+    return user_name(os.getuid())
 
 
 def _yours(context: Context) -> Iterator[Check]:

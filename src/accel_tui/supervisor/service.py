@@ -123,7 +123,7 @@ class Service:
             environment=self.environment,
             reserved_by=self.reservations.reserved_by,
             run_of=run_of,
-            busy=lambda: bool(self.book.occupying()),
+            busy=lambda: bool(self.book.occupying() or self.book.queued()),
             record=self.history.append,
             index_file=None if demo is not None else state / INDEXES_NAME,
         )

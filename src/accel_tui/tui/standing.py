@@ -10,6 +10,7 @@ from accel_tui.model.runs import Run, RunState
 from accel_tui.model.times import time_seconds
 from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import duration
+from accel_tui.vendors.gaudi.generations import hidden_use_bytes
 
 _STATES: Mapping[DeviceState, tuple[str, str, str, str]] = {
     DeviceState.RESETTING: ("releasing", "warn", "resetting", "the card is being reset"),
@@ -74,6 +75,8 @@ def standing(view: DeviceView, board: Board, user: str, idle_since: float | None
         who = view.reserved_by.user or "another user"
         since = None if view.reserved_by.since is None else _seconds(view.reserved_by.since)
         return Standing("other-user", "foreign", who, "has reserved it", since, f"reserved by {who}")
+    if device.vendor == "gaudi" and hidden_use_bytes(view) is not None:
+        return Standing("warning", "warn", "in use?", "holder hidden or stale value")
     if device.key in board.picks:
         job = "" if board.draft is None else f" for {board.draft.name}"
         return Standing("free", "accent", f"picked{job}")
