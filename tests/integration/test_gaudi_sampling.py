@@ -440,6 +440,37 @@ def test_older_layouts_are_read(tmp_path: Path) -> None:
     sampled(host, host.places(hl_smi=str(host.install_tool(out=table))), body)
 
 
+@pytest.mark.parametrize("layer", ["tool", "library"])
+def test_what_settings_name_is_asked_without_any_sign_of_a_card(tmp_path: Path, hlml_library: Path, layer: str) -> None:
+    host = GaudiHost(tmp_path / "host", ())
+    tool, library = str(host.install_tool()), str(hlml_library)
+    places = host.places(hl_smi=tool) if layer == "tool" else host.places(hlml_library=library)
+
+    async def body(sampler: Sampler) -> None:
+        inventory = await sampler.inventory(wait=30)
+        assert [(one.device.key, one.device.module_id, one.device.index) for one in inventory.devices] == [
+            (slot.key, slot.module, slot.index) for slot in EIGHT
+        ]
+        assert status(inventory) is ReadingStatus.OK
+        told = next(problem for problem in inventory.problems if problem.code == "layer-silent")
+        assert "gaudi.sysfs" in told.message
+
+    sampled(host, places, body)
+
+
+def test_the_tool_is_asked_no_more_often_than_it_can_answer(host: GaudiHost) -> None:
+    places = host.places(hl_smi=str(host.install_tool(delay=0.4)))
+
+    async def body(sampler: Sampler) -> None:
+        await sampler.inventory(wait=30)
+        assert sampler.intervals["gaudi.sysfs"] == 10.0, "nobody looks and nothing runs"
+        with sampler.watching():
+            await until(sampler, lambda _: sampler.intervals["gaudi.sysfs"] == 1.0)
+            await until(sampler, lambda _: max(2.0, 4 * 0.4) <= sampler.intervals["gaudi.hl-smi"] < 10.0)
+
+    sampled(host, places, body)
+
+
 def test_a_host_without_gaudi_costs_nothing_and_is_told_nothing(tmp_path: Path) -> None:
     host = GaudiHost(tmp_path / "host", ())
     (host.sysfs / "module/habanalabs/refcnt").unlink()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from accel_tui.devices.merge import Layer
 from accel_tui.devices.probes import Probe, ProbeError
-from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, ReadingStatus
+from accel_tui.model.devices import Device, Holder, Problem, Reading, ReadingStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,7 +139,9 @@ class Poller:
         failure, source = self.probe.failure, self.probe.entry.name
         if failure is None:
             return Reading(ReadingStatus.PENDING, reason=f"{self.label} has not answered yet", source=source)
-        return Reading(ReadingStatus.FAILED, reason=f"{self.label}: {failure.message}", source=source)
+        status = ReadingStatus.DENIED if failure.code == "denied" else ReadingStatus.FAILED
+        remedy = f"; {failure.remedy}" if failure.remedy and status is ReadingStatus.DENIED else ""
+        return Reading(status, reason=f"{self.label}: {failure.message}{remedy}", source=source)
 
     @property
     def _least(self) -> float:
@@ -166,10 +168,9 @@ class Poller:
         return reading is not None and reading.status is ReadingStatus.OK
 
     @property
-    def device_keys(self) -> Sequence[str]:
-        """The devices in order that this source lists."""
-        usable = (DeviceState.OPERATIONAL, DeviceState.UNKNOWN)
-        return [key for key, device in (self._devices or {}).items() if device.state in usable]
+    def devices(self) -> Mapping[str, Device]:
+        """What it lists; empty while it has not answered."""
+        return self._devices or {}
 
     def _is_due(self) -> bool:
         """Whether a question now is neither superfluous nor too early."""

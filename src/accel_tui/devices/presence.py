@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ class Presence:
     """Files or folders below `sysfs_root` that tell of a driver."""
     paths: tuple[str, ...] = ()
     """Absolute paths, such as a library in its usual place."""
+    distribution: str | None = None
+    """The package without which those paths are worth nothing."""
     programs: tuple[str, ...] = ()
     """Names that are looked for on PATH and in `program_folders`."""
     program_folders: tuple[str, ...] = ()
@@ -43,7 +46,9 @@ def is_there(presence: Presence, places: Places, environment: Mapping[str, str] 
     if any(getattr(places, name) for name in presence.settings):
         return True
     root = Path(places.sysfs_root)
-    if any((root / name).exists() for name in presence.files) or any(Path(path).exists() for path in presence.paths):
+    if any((root / name).exists() for name in presence.files):
+        return True
+    if any(Path(path).exists() for path in presence.paths) and _installed(presence.distribution):
         return True
     if any(_program(name, presence, environment or os.environ) for name in presence.programs):
         return True
@@ -51,6 +56,13 @@ def is_there(presence: Presence, places: Places, environment: Mapping[str, str] 
         return False
     patterns = ("bus/pci/devices/*", *presence.class_devices)
     return any(_is_one(presence, device) for pattern in patterns for device in _matches(root, pattern))
+
+
+def _installed(distribution: str | None) -> bool:
+    try:
+        return distribution is None or bool(importlib.metadata.version(distribution))
+    except importlib.metadata.PackageNotFoundError:
+        return False
 
 
 def _program(name: str, presence: Presence, environment: Mapping[str, str]) -> bool:

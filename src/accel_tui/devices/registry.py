@@ -59,8 +59,23 @@ class SourceEntry:
         return f"{self.vendor}.{self.name}"
 
 
+_HL_SMI = Presence(
+    "",
+    (),
+    settings=("hl_smi",),
+    programs=("hl-smi",),
+    program_folders=("/usr/bin", "/usr/local/bin", "/opt/habanalabs/bin"),
+)
+_HLML = Presence(
+    "", (), settings=("hlml_library",), paths=("/usr/lib/habanalabs/libhlml.so",), distribution="habana-pyhlml"
+)
+# Where library or tool are named, what the kernel shows is compared with them.
 _GAUDI_SEEN = Presence(
-    "0x1da3", ("0x12",), ("class/accel/accel*/device",), files=("module/habanalabs", "class/habanalabs")
+    "0x1da3",
+    ("0x12",),
+    ("class/accel/accel*/device",),
+    settings=("hl_smi", "hlml_library"),
+    files=("module/habanalabs", "class/habanalabs"),
 )
 # The order is that of preference: sysfs knows identity and what is free to read; HLML before hl-smi before sensors.
 GAUDI: tuple[SourceEntry, ...] = (
@@ -73,7 +88,8 @@ GAUDI: tuple[SourceEntry, ...] = (
         "accel_tui.vendors.gaudi.hlml",
         gives=frozenset({"inventory", "readings"}),
         choice="gaudi_source",
-        presence=Presence("", (), settings=("hlml_library",), paths=("/usr/lib/habanalabs/libhlml.so",)),
+        presence=_HLML,
+        deadlines=Deadlines(inventory=8.0, read=5.0),
         lists_every=0.0,
     ),
     SourceEntry(
@@ -82,13 +98,7 @@ GAUDI: tuple[SourceEntry, ...] = (
         "accel_tui.vendors.gaudi.hlsmi",
         gives=frozenset({"inventory", "readings"}),
         choice="gaudi_source",
-        presence=Presence(
-            "",
-            (),
-            settings=("hl_smi",),
-            programs=("hl-smi",),
-            program_folders=("/usr/bin", "/usr/local/bin", "/opt/habanalabs/bin"),
-        ),
+        presence=_HL_SMI,
         deadlines=Deadlines(inventory=13.0, read=13.0),
         lists_every=0.0,
         least_seconds=2.0,

@@ -228,8 +228,10 @@ class Sampler:
         if not poller.before:
             return False
         vendor = poller.probe.entry.vendor
-        listed = [other.device_keys for other in self._pollers if other.probe.entry.vendor == vendor]
-        keys = {key for some in listed for key in some}
+        listed = [other.devices for other in self._pollers if other.probe.entry.vendor == vendor]
+        usable = (DeviceState.OPERATIONAL, DeviceState.UNKNOWN)
+        faulty = {key for some in listed for key, device in some.items() if device.state not in usable}
+        keys = {key for some in listed for key in some} - faulty
         return bool(keys) and all(
             any(other.serves(key, name) for other in poller.before) for key in keys for name in CORE_READINGS
         )

@@ -3,6 +3,7 @@
 The folder STANDIN_HL_SMI holds `behaviour.json`, read anew at every call, and gets a line in `calls` for each:
 
     mode       "well" (default), "hang" (sleeps for ever and ignores SIGTERM), "fail" (`code`, `out`, `err`)
+    delay      seconds before each answer
     cards      list of {field: cell}; the cells without units
     fields     the fields that this build knows; others make the command fail
     out        printed instead of a table
@@ -42,6 +43,7 @@ def main() -> int:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True:
             time.sleep(3600)
+    time.sleep(behaviour.get("delay", 0))
     if mode == "fail":
         sys.stdout.write(behaviour.get("out", ""))
         sys.stderr.write(behaviour.get("err", ""))

@@ -92,6 +92,13 @@ def test_header_without_brackets_and_in_another_order() -> None:
     expect_all(read(printed(header=[name.title() for name in fields.CORE])))
 
 
+def test_a_build_without_a_header_is_understood_by_what_was_asked() -> None:
+    for units in (True, False):
+        expect_all(read(printed(units=units).partition("\n")[2]))
+    short = printed().partition("\n")[2].replace("HL-325L, ", "", 1)
+    assert parse(short, fields.CORE) is None, "one odd line, and no line is taken"
+
+
 def test_three_bad_rows_have_three_causes_and_cost_nothing_else() -> None:
     lines = printed().splitlines()
     third = cells(EIGHT[2], **{"memory.used": "N/A"})
@@ -124,6 +131,8 @@ def test_a_cell_that_is_no_percentage_is_no_number(cell: str) -> None:
 def test_nothing_for_everybody_is_a_matter_of_rights() -> None:
     rows = [{**cells(slot), **dict.fromkeys(fields.METRICS, "N/A")} for slot in EIGHT]
     assert fields.says_nothing(read(csv(rows, fields.CORE)))
+    everything = csv([{} for _ in EIGHT], fields.CORE)
+    assert read(everything).says_nothing, "not even the address"
     rows[3] = cells(EIGHT[3])
     assert not fields.says_nothing(read(csv(rows, fields.CORE)))
 

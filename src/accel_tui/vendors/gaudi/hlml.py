@@ -151,8 +151,9 @@ class HlmlSource:
             if address not in found:
                 card.lost = True
                 found[address] = card
-        if not found and count == 0:
-            raise SourceFault("HLML sees no card", "see `accel-tui doctor`", code="no-device", rests=True)
+        if not found:
+            seen = "no card" if count == 0 else f"{count} cards and tells the place of none"
+            raise SourceFault(f"HLML sees {seen}", "see `accel-tui doctor`", code="no-device", rests=True)
         self._cards = {address: found[address] for address in sorted(found)}
         self._listed_at = self._clock()
 

@@ -39,6 +39,7 @@ _EXTRA_SECONDS = 0.8
 _SLOW_EVERY = 30.0
 _PORTS_EVERY = 60.0
 _FORMAT = ("-f", "csv")
+_RIGHTS = "run as root, or ask the administrator for the right; meanwhile sysfs answers what it can"
 
 
 def open_source(places: Places) -> HlSmiSource:
@@ -60,6 +61,7 @@ class HlSmiSource:
         self._table: Table | None = None
         self._unread = False
         """Whether the table was made for an inventory, and the readings of the same round are still to come."""
+        self._is_first = True
         self._quick: tuple[str, ...] = ()
         self._slow: tuple[str, ...] = ()
         self._steps: Iterator[None] = iter(())
@@ -81,8 +83,7 @@ class HlSmiSource:
         self._unread = True
         problems = []
         if fields.says_nothing(table):
-            remedy = "run as root, or ask the administrator; meanwhile sysfs answers what it can"
-            problems.append(Problem("gaudi", "denied", fields.denied_reason(), remedy))
+            problems.append(Problem("gaudi", "denied", fields.denied_reason(), _RIGHTS))
         if table.lost_lines:
             problems.append(
                 Problem("gaudi", "lines-unreadable", f"hl-smi printed {table.lost_lines} lines that name no card")
@@ -120,6 +121,8 @@ class HlSmiSource:
             table, answer = self._query(tool, fields.CORE, LATER_SECONDS)
         if table is None:
             raise self._refused(answer)
+        if table.says_nothing:
+            raise SourceFault(fields.denied_reason(), _RIGHTS, code="denied", rests=True)
         if self._tool is None:
             self._tool, self._steps = tool, self._abilities(tool)
         self._table = table
@@ -144,19 +147,23 @@ class HlSmiSource:
             remedy = "load or install the driver (habanalabs); see `accel-tui doctor`"
             return SourceFault(f"hl-smi says: {words}", remedy, code="no-driver", rests=True)
         if "permission" in lower or "denied" in lower:
-            remedy = "run as root, or ask the administrator for the right"
-            return SourceFault(f"hl-smi says: {words}", remedy, code="denied", rests=True)
+            return SourceFault(f"hl-smi says: {words}", _RIGHTS, code="denied", rests=True)
         remedy = "see what `hl-smi -Q index,bus_id -f csv` says by itself"
         code = "" if answer.code == 0 else f" (exit code {answer.code})"
         return SourceFault(f"hl-smi gave no table{code}: {words}", remedy, code="refused", rests=True)
 
     def _go_on(self, end: float) -> None:
-        """Find out what the tool can do, then keep the slow values fresh, step by step until the time is over."""
-        while self._clock() < end:
+        """Find out what the tool can do, then keep the slow values fresh, step by step until the time is over.
+
+        Every round but the first takes one step at least, however slow the tool is.
+        """
+        obliged, self._is_first = not self._is_first, False
+        while self._tool is not None and (obliged or self._clock() + self._tool.took < end):
+            obliged = False
             try:
                 next(self._steps)
             except StopIteration:
-                if self._tool is None or self._clock() < self._due:
+                if self._clock() < self._due:
                     return
                 self._due = self._clock() + _SLOW_EVERY
                 self._steps = self._slow_round(self._tool)

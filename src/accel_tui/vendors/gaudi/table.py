@@ -59,6 +59,8 @@ class Table:
     """Unit of a field as its header says it."""
     lost_lines: int = 0
     """Lines behind the header that name no card."""
+    says_nothing: bool = False
+    """Whether there are such lines alone, and every cell of them is "not available"."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +73,17 @@ class Unavailable(Exception):  # noqa: N818 - says what is so
 
 
 def parse(text: str, fields: Sequence[str]) -> Table | None:
-    """The table in the tool's output; None when no line is a header of some of `fields`."""
+    """The table in the tool's output; None when no line is a header of some of `fields`.
+
+    A build that prints no header is understood when every line has as many cells as there are `fields`, in their order.
+    """
+    lines = [cells for line in text.replace("\0", "").lstrip("\ufeff").splitlines() if any(cells := _cells(line))]
     known = {name.lower() for name in fields}
-    header: list[str] | None = None
+    header = [name.lower() for name in fields] if _is_bare(lines, fields) else None
     units: dict[str, str] = {}
     rows: dict[str, Row] = {}
-    lost = 0
-    for line in text.replace("\0", "").lstrip("\ufeff").splitlines():
-        cells = _cells(line)
-        if not any(cells):
-            continue
+    lost, silent = 0, True
+    for cells in lines:
         names = [_name(cell) for cell in cells]
         if _is_header(names, known):
             header = names
@@ -89,9 +92,10 @@ def parse(text: str, fields: Sequence[str]) -> Table | None:
             address, row = _row(header, cells)
             if address is None:
                 lost += 1
+                silent = silent and all(cell.lower() in _UNAVAILABLE for cell in cells)
             elif address not in rows or (rows[address].fault and not row.fault):
                 rows[address] = row
-    return None if header is None else Table(rows, units, lost)
+    return None if header is None else Table(rows, units, lost, says_nothing=bool(lost and silent and not rows))
 
 
 def number(cell: str, units: Mapping[str, float], header_unit: str | None) -> float:
@@ -127,6 +131,14 @@ def _cells(line: str) -> list[str]:
 
 def _name(cell: str) -> str:
     return _BRACKET.sub("", cell).strip().lower()
+
+
+def _is_bare(lines: Sequence[Sequence[str]], fields: Sequence[str]) -> bool:
+    """Whether this is a table without a header: each line as long as was asked, with an address where it belongs."""
+    if "bus_id" not in fields or not lines:
+        return False
+    place = fields.index("bus_id")
+    return all(len(cells) == len(fields) and facts.address(cells[place]) is not None for cells in lines)
 
 
 def _is_header(names: Sequence[str], known: set[str]) -> bool:

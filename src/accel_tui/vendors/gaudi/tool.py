@@ -35,7 +35,6 @@ class Answer:
     code: int
     out: str
     err: str
-    seconds: float
 
     def words(self) -> str:
         """What the tool said, for a person: its error output, else the beginning of its output."""
@@ -81,6 +80,8 @@ class Tool:
         self.path = path
         self._environment = dict(environment)
         self._stuck: subprocess.Popen[bytes] | None = None
+        self.took = 0.0
+        """Seconds of the last call that ended by itself."""
 
     def run(self, arguments: Sequence[str], seconds: float) -> Answer:
         """One call with a hard limit of time.
@@ -117,7 +118,8 @@ class Tool:
             message = f"hl-smi did not answer within {seconds:g} s and was killed"
             remedy = "its last values are shown as stale; it is asked again by itself, ever more rarely"
             raise SourceFault(message, remedy, code="hung", rests=True)
-        return Answer(process.returncode, out, err, time.monotonic() - begun)
+        self.took = time.monotonic() - begun
+        return Answer(process.returncode, out, err)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """SIGTERM to the group, then SIGKILL; whoever ignores both is remembered."""
