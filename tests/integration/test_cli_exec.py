@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from functools import partial
@@ -73,6 +74,26 @@ def test_a_run_waits_for_a_card_that_exec_holds(own_world: Path) -> None:
         assert cli.wait_state(queued, "finished")["result"] == "succeeded"
     finally:
         cli.close()
+
+
+def test_exec_on_the_cpu_takes_a_slot_of_the_queue(cli: CommandLine) -> None:
+    session = cli.start("exec", "--devices", "cpu", "--", "sleep", "600")
+    folder = Path(os.environ["ACCEL_TUI_STATE_DIR"], "sessions")
+    wait_for(lambda: folder.exists() and list(folder.iterdir()), what="the session")
+    wait_for(lambda: "exec" in Path(os.environ["ACCEL_TUI_STATE_DIR"], "audit.log").read_text(), what="its slot")
+    queued = cli.queue("true", devices="cpu")
+    wait_for(lambda: "CPU slot" in str(cli.show(queued)["waiting_for"]), what="the wait for the slot")
+    os.kill(cli.supervisor() or 0, 9)  # the next one finds the session
+    assert "CPU slot" in str(cli.wait_state(queued, "queued")["waiting_for"] or "CPU slot")
+    second = cli.start("exec", "--devices", "cpu", "--", "true")
+    assert second.stderr is not None
+    assert b"waits for a CPU slot" in second.stderr.readline()
+    session.kill()
+    session.communicate()
+    assert cli.wait_state(queued, "finished")["result"] == "succeeded"
+    assert second.wait(30) == 0
+    second.communicate()
+    assert not list(folder.iterdir())
 
 
 def test_signals_reach_the_program(cli: CommandLine, own_world: Path) -> None:

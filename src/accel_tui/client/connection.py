@@ -312,6 +312,10 @@ class Client:
         document = self.request("GET", query)
         return [Run.from_json(run) for run in document["runs"]], document["kept"]
 
+    def take_slot(self, name: str) -> None:
+        """Have a CPU slot for the session that holds the lock `name`; NotPossibleError says what it waits for."""
+        self.request("POST", paths.SESSIONS, {"name": name})
+
     def run_metrics(self, ref: str, *, devices: bool = True, points: int | None = None) -> dict[str, Any]:
         """The `metrics` document of a run; with `points`, that many of a curve at most."""
         query = {"devices": None if devices else "0", "points": points}

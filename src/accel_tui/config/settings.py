@@ -79,6 +79,9 @@ class Settings:
     docker: str | None = _setting(None, "docker or a program that takes its commands", is_path=True)
     max_running: int = _setting(16, "most runs at a time", kind=int, table="queue", minimum=1, maximum=10_000)
     cpu_slots: int = _setting(1, "most runs at a time on the CPU", kind=int, table="queue", minimum=1, maximum=10_000)
+    yield_minutes: float = _setting(
+        10.0, "a card that another user has waited for this long is left to them", kind=float, table="queue", minimum=0
+    )
     idle_seconds: float = _setting(
         300.0, "the supervisor ends after so long without work", kind=float, table="supervisor", minimum=0
     )

@@ -114,6 +114,16 @@ class Sampler:
             await _all_within([poller.refreshed() for poller in old], min(wait, _FRESH_WAIT))
         return self.snapshot()
 
+    async def look_again(self, wait: float) -> Inventory:
+        """The devices with readings that were asked for now, where the sources answer within `wait` seconds."""
+        await _all_within([poller.refreshed() for poller in self._pollers if poller.is_quick], wait)
+        return self.snapshot()
+
+    def sampled_since(self, moment: float) -> bool:
+        """Whether every source that can be asked at once was asked after `moment` of the clock."""
+        ages = [poller.sample_age() for poller in self._pollers if poller.is_quick]
+        return all(age <= self._clock() - moment for age in ages)
+
     def snapshot(self) -> Inventory:
         """The devices as they are known at this moment, without waiting."""
         now = self._clock()

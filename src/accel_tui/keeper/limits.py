@@ -23,7 +23,7 @@ _LIMITS = {
 
 def own() -> str:
     """The limits of this process."""
-    return " ".join(f"{name}={soft}:{hard}" for name, (soft, hard) in zip(_LIMITS, map(_get, _LIMITS)))
+    return " ".join(f"{name}={soft}:{hard}" for name, (soft, hard) in ((name, _get(name)) for name in _LIMITS))
 
 
 def _get(name: str) -> tuple[int, int]:
@@ -56,7 +56,7 @@ def apply(wanted: dict[str, tuple[int, int]]) -> list[str]:
             pair = _least(soft, most), _least(hard, most)
             missed += [
                 f"limit {name}: {_words(got)} in place of {_words(asked)}"
-                for got, asked in zip(pair, (soft, hard))
+                for got, asked in ((pair[0], soft), (pair[1], hard))
                 if got != asked
             ]
             try:

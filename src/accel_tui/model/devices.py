@@ -269,11 +269,14 @@ class DeviceView:
     readings: Mapping[str, Reading] = field(default_factory=dict)
     holders: tuple[Holder, ...] = ()
     reserved_by: ReservedBy | None = None
+    awaited_by: tuple[ReservedBy, ...] = ()
+    """Other users whose runs wait for it, the longest first."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             **self.device.to_json(),
             "reserved_by": None if self.reserved_by is None else self.reserved_by.to_json(),
+            "awaited_by": [claim.to_json() for claim in self.awaited_by],
             "holders": [holder.to_json() for holder in self.holders],
             "readings": {name: reading.to_json() for name, reading in self.readings.items()},
         }
@@ -289,6 +292,9 @@ class DeviceView:
                 for holder in document["holders"]
             ),
             reserved_by=None if claim is None else ReservedBy(claim["run"], claim["user"], claim["since"]),
+            awaited_by=tuple(
+                ReservedBy(one["run"], one["user"], one["since"]) for one in document.get("awaited_by", ())
+            ),
         )
 
 

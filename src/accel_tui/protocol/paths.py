@@ -18,6 +18,7 @@ CHECK = "/check"
 RUNS = "/runs"
 ORPHANS = "/orphans"
 PRUNABLE = "/prunable"
+SESSIONS = "/sessions"
 EVENTS = "/events"
 METRICS = "/metrics"
 SHUTDOWN = "/shutdown"
@@ -26,6 +27,9 @@ SOCKET_NAME = "supervisor.sock"
 LOCK_NAME = "supervisor.lock"
 SAYS = "accel-tui supervisor: "
 """What the line in the log begins with in which a supervisor says why it does not serve."""
+
+SESSIONS_FOLDER = "sessions"
+"""Where `exec` sessions that take a CPU slot keep their locks."""
 
 LOG_NAME = "supervisor.log"
 

@@ -26,6 +26,7 @@ async def adopt(service: Service) -> None:
     What may be alive comes first, and the queue moves after that; the past is read while requests are answered.
     """
     await asyncio.to_thread(service.folders.clean)
+    await service.sessions.adopt()
     ids = await asyncio.to_thread(service.folders.ids)
     states = await asyncio.to_thread(service.book.index.states)
     here = set(ids)

@@ -40,6 +40,7 @@ _ROUTES = (
     ("GET", paths.ORPHANS, orphans.listing),
     ("POST", paths.ORPHANS + "/{pid}/end", orphans.end),
     ("GET", paths.PRUNABLE, orphans.prunable),
+    ("POST", paths.SESSIONS, orphans.session),
     ("GET", paths.EVENTS, events.events),
     ("GET", paths.METRICS, about.metrics),
     ("POST", paths.SHUTDOWN, about.shutdown),

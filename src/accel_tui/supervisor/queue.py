@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Choice = tuple[str, ...]
 
+OTHERS_WAIT = "others-wait"
+"""Overridden, a run takes a card that another user has waited for longer."""
+
 
 @dataclass(frozen=True)
 class Waiting:
@@ -34,6 +37,8 @@ class Waiting:
     held: str | None = None
     after: str | None = None
     """What it waits for by its own wish, in words; None when nothing."""
+    insists: bool = False
+    """Whether it takes cards that another user has waited for longer."""
 
     def take(self, free: frozenset[str]) -> Choice | None:
         """The cards that it would start on, or None when `free` does not do."""
@@ -50,6 +55,8 @@ class Occupying:
     name: str
     cards: frozenset[str] = frozenset()
     slots: int = 0
+    counts: bool = True
+    """Whether it is one of the runs whose number is limited."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,8 @@ class Decision:
     """Run id to cards, in the order of starting."""
     waits: Mapping[str, str] = field(default_factory=dict)
     """Run id to the reason; every run that does not start has one."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """Card to the first run that waits for it: what other users are told."""
 
 
 def order(waiting: Sequence[Waiting]) -> list[Waiting]:
@@ -82,27 +91,32 @@ def decide(
     limits: Limits,
     usable: frozenset[str],
     foreign: Mapping[str, str],
+    awaited: Mapping[str, str] | None = None,
 ) -> Decision:
     """Go through the queue once.
 
     Args:
         usable: Cards that are here and in order; those occupied and foreign ones are subtracted.
         foreign: Cards that someone else has, with words of who.
+        awaited: Cards that another user has waited for longer than anybody here, with words of who.
     """
     owner = {card: f"run {run.name} ({run.id})" for run in occupying for card in run.cards}
     owner.update({card: who for card, who in foreign.items() if card not in owner})
     free = usable - owner.keys()
     slots = limits.cpu_slots - sum(run.slots for run in occupying)
-    places = limits.max_running - len(occupying)
+    places = limits.max_running - sum(run.counts for run in occupying)
     start: dict[str, Choice] = {}
     waits: dict[str, str] = {}
     wanted: dict[str, str] = {}
+    claims: dict[str, str] = {}
+    awaited = awaited or {}
     slots_wanted_by: str | None = None
     for run in order(waiting):
         if run.held is not None or run.after is not None:
             waits[run.id] = f"held: {run.held}" if run.held is not None else str(run.after)
             continue
-        choice = run.take(free - wanted.keys())
+        theirs = frozenset() if run.insists else awaited.keys()
+        choice = run.take(free - wanted.keys() - theirs)
         # A run that asks for more slots than there are gets them all.
         asked = 0 if run.choose is not None and choice else min(run.slots, limits.cpu_slots)
         slots_fit = asked == 0 or (slots_wanted_by is None and asked <= slots)
@@ -115,10 +129,13 @@ def decide(
             places -= 1
             continue
         if choice is None:
+            claims.update({card: run.id for card in run.pool if card not in claims})
             claimed = sorted(run.pool & wanted.keys()) if run.take(free) is not None else []
             waits[run.id] = (
                 f"{run.needs or 'its devices'}: {claimed[0]} is wanted by the earlier {wanted[claimed[0]]}"
                 if claimed
+                else _awaited_reason(run, awaited)
+                if run.take(free - wanted.keys()) is not None
                 else _cards_reason(run, usable, owner)
             )
         elif not slots_fit:
@@ -129,7 +146,12 @@ def decide(
             wanted.setdefault(card, f"run {run.name} ({run.id})")
         if run.slots and slots_wanted_by is None:
             slots_wanted_by = f"run {run.name} ({run.id})"
-    return Decision(start, waits)
+    return Decision(start, waits, claims)
+
+
+def _awaited_reason(run: Waiting, awaited: Mapping[str, str]) -> str:
+    card = min(run.pool & awaited.keys())
+    return f"{run.needs or 'its devices'}: {card} is left to {awaited[card]} (`--override {OTHERS_WAIT}` takes it)"
 
 
 def _cards_reason(run: Waiting, usable: frozenset[str], owner: Mapping[str, str]) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from accel_tui.keeper import locks
 from accel_tui.model.devices import ReservedBy
+from accel_tui.model.times import time_text
+from accel_tui.supervisor import claims
 from accel_tui.text import sanitise
 
 if TYPE_CHECKING:
@@ -25,6 +27,12 @@ class Reservations:
         self._book = book
         self._user = user
         self._foreign: dict[str, ReservedBy] = {}
+        self._waiting: dict[str, tuple[claims.Claim, ...]] = {}
+        """Key to the claims of other users, as `read` found them last."""
+        self._wanted: dict[str, str] = {}
+        self._told: set[str] = set()
+        self._since: dict[str, float] = {}
+        self.claims = claims.Claims()
         self._read_at = -1e9
 
     def folder(self) -> str:
@@ -52,6 +60,12 @@ class Reservations:
             folder = self.folder()
         except locks.LockFolderError:
             return found
+        keys = list(keys)
+        wanted = dict(self._wanted)
+        self.claims.put(folder, {key: run for key, run in wanted.items() if key in keys})
+        self._told = set(wanted)
+        self._since = {key: since for key in wanted if (since := self.claims.since(folder, key)) is not None}
+        self._waiting = claims.of_others(folder, keys)
         for key in keys:
             holder = locks.holder(str(locks.lock_path(folder, key)))
             if holder is not None:
@@ -71,6 +85,28 @@ class Reservations:
     def mark(self, key: str, holder: str | None) -> None:
         """A keeper found this key taken."""
         self._foreign.setdefault(key, ReservedBy(None, holder and sanitise(holder, limit=200), None))
+
+    def want(self, wanted: Mapping[str, str]) -> None:
+        """What our runs wait for from now on: key to run; the next `read` tells it to others."""
+        self._wanted = dict(wanted)
+
+    @property
+    def claims_stale(self) -> bool:
+        """Whether others are told something else than what is wanted."""
+        return set(self._wanted) != self._told
+
+    def awaited(self, minutes: float) -> dict[str, str]:
+        """Key to words of another user who has waited for it that long, and for longer than we have."""
+        found = {}
+        for key, others in self._waiting.items():
+            ours = self._since.get(key, time.time())
+            if others[0].since < min(ours, time.time() - minutes * 60):
+                found[key] = claims.words(others[0])
+        return found
+
+    def awaited_by(self, key: str) -> tuple[ReservedBy, ...]:
+        """For the inventory; must not block."""
+        return tuple(ReservedBy(one.run, one.user, time_text(one.since)) for one in self._waiting.get(key, ()))
 
     def foreign(self) -> dict[str, str]:
         """Key to words of who holds it, for those that are not our runs'."""

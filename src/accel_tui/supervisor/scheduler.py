@@ -50,7 +50,9 @@ class Scheduler:
             await asyncio.sleep(POLL_SECONDS)
             if self._short:
                 self.wake()
-            if any(entry.wants is not None and entry.wants.pool for entry in service.book.queued()):
+            await service.sessions.look()
+            on_cards = any(entry.wants is not None and entry.wants.pool for entry in service.book.queued())
+            if on_cards or service.reservations.claims_stale:
                 await service.refresh_reservations()
                 for entry in service.book.queued():
                     entry.wants = None
@@ -77,11 +79,14 @@ class Scheduler:
                 entry.wants = wants.want(entry, self._now, after)
             waiting.append(entry.wants)
         if not waiting:
+            service.reservations.want({})
             return
         occupying = [Occupying(e.id, e.run.name, e.cards, e.slots) for e in service.book.occupying()]
+        occupying += service.sessions.occupying()
         here = wants.usable(self._now()) if any(one.pool for one in waiting) else frozenset()
-        foreign = {**wants.open_elsewhere(self._now()), **service.reservations.foreign()} if here else {}
-        decision = decide(waiting, occupying, limits=self._limits, usable=here, foreign=foreign)
+        foreign, awaited = ({}, {}) if not here else (self._foreign(), self._awaited())
+        decision = decide(waiting, occupying, limits=self._limits, usable=here, foreign=foreign, awaited=awaited)
+        service.reservations.want(decision.claims)
         for identifier, cards in decision.start.items():
             entry = service.book.live[identifier]
             entry.waiting_for = None
@@ -93,6 +98,15 @@ class Scheduler:
             if entry.waiting_for != reason:
                 entry.waiting_for = reason
                 service.book.tell(entry)
+
+    def _foreign(self) -> dict[str, str]:
+        """Cards that are not to be had, with words of who has them."""
+        service = self._service
+        elsewhere = wants.open_elsewhere(self._now())
+        return {**elsewhere, **service.releasing.words(), **service.reservations.foreign()}
+
+    def _awaited(self) -> dict[str, str]:
+        return self._service.reservations.awaited(self._service.settings.yield_minutes)
 
     def _shortages(self) -> dict[str, str]:
         settings = self._service.settings

@@ -20,6 +20,7 @@ from accel_tui.executors.local import Keepers, supervisor_argv
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper import processes
 from accel_tui.keeper.locks import user_name
+from accel_tui.model.devices import DeviceState
 from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.places import Places
 from accel_tui.model.runs import Cause, RunState
@@ -36,9 +37,11 @@ from accel_tui.supervisor.changes import Changes
 from accel_tui.supervisor.hub import Hub
 from accel_tui.supervisor.index import Index
 from accel_tui.supervisor.leftovers import Leftovers
+from accel_tui.supervisor.releasing import Releasing
 from accel_tui.supervisor.replies import write_report
 from accel_tui.supervisor.reservations import Reservations
 from accel_tui.supervisor.scheduler import Scheduler
+from accel_tui.supervisor.sessions import Sessions
 from accel_tui.supervisor.starter import Starter
 from accel_tui.supervisor.submitter import Prepared, Submitter, Where
 from accel_tui.supervisor.thinning import thinned
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from accel_tui.config.settings import Settings
-    from accel_tui.model.devices import Inventory, Problem
+    from accel_tui.model.devices import DeviceView, Inventory, Problem
     from accel_tui.model.runs import Run
     from accel_tui.supervisor.book import Entry
 
@@ -128,6 +131,8 @@ class Service:
             index_file=None if demo is not None else state / INDEXES_NAME,
         )
         self.keepers = Keepers()
+        self.releasing = Releasing(self)
+        self.sessions = Sessions(self)
         self.scheduler = Scheduler(self)
         self.submitter = Submitter(self)
         self.starter = Starter(self)
@@ -158,6 +163,7 @@ class Service:
         for task in self._tasks:
             task.cancel()
         self.watch.close()
+        await asyncio.to_thread(self.reservations.claims.close)
         await self.keepers.close()
         await self.sampler.stop()
         self.history.close()
@@ -198,16 +204,32 @@ class Service:
         inventory = await self.sampler.inventory(wait)
         if self.reservations.stale and wants.usable(inventory):
             await self.refresh_reservations()
-            inventory = self.sampler.snapshot()
+        inventory = self.picture()
         extra = (*self._problems, *self.history.problems())
         if extra:
             inventory = dataclasses.replace(inventory, problems=(*inventory.problems, *extra))
         return inventory
 
+    def picture(self) -> Inventory:
+        """The devices as they are known now, with what the queue knows of them."""
+        inventory = self.sampler.snapshot()
+        return dataclasses.replace(inventory, devices=tuple(map(self._with_standing, inventory.devices)))
+
+    def _with_standing(self, view: DeviceView) -> DeviceView:
+        key = view.device.key
+        awaited, releasing = self.reservations.awaited_by(key), self.releasing.state(key)
+        if releasing is not None and view.reserved_by is None:
+            device = view.device
+            if device.state is DeviceState.OPERATIONAL:
+                device = dataclasses.replace(device, state=releasing)
+            by = self.releasing.reserved_by(key, user_name(os.getuid()))
+            view = dataclasses.replace(view, device=device, reserved_by=by)
+        return dataclasses.replace(view, awaited_by=awaited) if awaited else view
+
     async def inventory_for(self, select: str) -> Inventory:
         """The devices as a plan needs them: a run that wants no card does not wait for readings or locks."""
         if select in ("none", wants.CPU) and self.devices_known:
-            return self.sampler.snapshot()
+            return self.picture()
         inventory = await self.inventory()
         self.devices_known = True
         return inventory
@@ -273,6 +295,7 @@ class Service:
                 self.spawn(self._retry_later(dataclasses.replace(entry), run), f"retry of run {run.id}")
             except Exception as error:
                 self.report(error, f"retry of run {run.id}")
+        self.releasing.begin(run, entry.cards if run.started is not None else ())
         self.book.finish(entry, run)
         self.audit.write("end", run.id, None, result=run.result and run.result.value)
         self.scheduler.wake()
@@ -335,7 +358,7 @@ class Service:
         subscription = self.sampler.subscribe(watch=False)
         try:
             while await subscription.wait():
-                self.hub.sample("devices", lambda: dump(self.sampler.snapshot().to_json()))
+                self.hub.sample("devices", lambda: dump(self.picture().to_json()))
         finally:
             subscription.close()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accel_tui.jobs import environment, plan_checks, selectors
-from accel_tui.supervisor.queue import Waiting
+from accel_tui.supervisor.queue import OTHERS_WAIT, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -81,6 +81,7 @@ def want(entry: Entry, inventory: Callable[[], Inventory], after: str | None) ->
         needs=selector.text,
         held=entry.held,
         after=after,
+        insists=OTHERS_WAIT in entry.spec.get("overrides", ()),
     )
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from accel_tui.cli.choosing import device_argument, from_command
 from accel_tui.cli.output import Styled
 from accel_tui.cli.planned import apart_from_a_run, inventory, make_plan
-from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, ExitCode, StateFolderError
+from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, ExitCode, NotPossibleError, StateFolderError
 from accel_tui.model.plans import CheckLevel
 from accel_tui.model.times import time_text
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from accel_tui.cli.context import Context
     from accel_tui.model.devices import Inventory
@@ -38,12 +39,15 @@ def run(context: Context) -> int:
     context.command = context.command or (context.environment.get("SHELL") or "/bin/sh",)
     try:
         plan, locks = _reserve(context)
+        slot = _take_slot(context) if "cpu" in plan.devices else None
     except KeyboardInterrupt:
         context.output.note("nothing was started")
         return int(ExitCode.INTERRUPTED)
     context.say_simulated()
     environment = environment_for(plan, dict(context.environment), {})
-    code = run_here(context.command, environment, list(locks.values()))
+    code = run_here(context.command, environment, [*locks.values(), *([] if slot is None else [slot[0]])])
+    if slot is not None:
+        _give_slot_back(context, *slot)
     _give_back(context, locks)
     return code
 
@@ -71,6 +75,53 @@ def _reserve(context: Context) -> tuple[Plan, dict[str, int]]:
             context.output.note(context.output.glyph("queued"), f" waits for {busy}; Ctrl+C gives up")
             told = busy
         time.sleep(RETRY_SECONDS)
+
+
+def _take_slot(context: Context) -> tuple[int, Path]:
+    """A CPU slot of the queue, waited for: the lock that holds it until the program is gone, and its file."""
+    import fcntl
+    import os
+    import secrets
+
+    from accel_tui.protocol.paths import SESSIONS_FOLDER
+
+    folder = context.folder_in_force / SESSIONS_FOLDER
+    path = folder / f"exec-{os.getpid()}-{secrets.token_hex(4)}.lock"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError as fault:
+        raise StateFolderError(f"{path}: {fault.strerror}") from None
+    told: str | None = None
+    try:
+        while True:
+            try:
+                context.client.take_slot(path.name)
+            except NotPossibleError as wait:
+                if wait.message != told:
+                    context.output.note(context.output.glyph("queued"), f" waits for {wait.message}; Ctrl+C gives up")
+                    told = wait.message
+                time.sleep(RETRY_SECONDS)
+            else:
+                return descriptor, path
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _give_slot_back(context: Context, descriptor: int, path: Path) -> None:
+    """Close our side; say when a program left in the background keeps the slot."""
+    import os
+
+    from accel_tui.keeper.locks import held
+
+    os.close(descriptor)
+    if held(str(path)):
+        note = " the CPU slot stays taken: a program that was started in there still runs"
+        context.output.note(context.output.glyph("warning"), note)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _open_elsewhere(plan: Plan, devices: Inventory) -> str | None:

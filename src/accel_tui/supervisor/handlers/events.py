@@ -32,7 +32,7 @@ async def _stream(service: Service) -> AsyncIterator[bytes]:
     def snapshot() -> str:
         live = service.book.live_documents(None, None)
         runs = "".join(service.book.listing(live, everything=False, state=None, name=None, limit=1000))
-        inventory = dump(service.sampler.snapshot().to_json())
+        inventory = dump(service.picture().to_json())
         return f'{{"schema":1,"inventory":{inventory},{runs[len(_HEAD) :]}'
 
     with service.sampler.watching():

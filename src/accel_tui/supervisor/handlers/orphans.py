@@ -1,4 +1,4 @@
-"""Processes that nobody looks after, and the end of one; and which runs are old enough to go."""
+"""Processes that nobody looks after, their end; which runs are old enough to go; slots of sessions."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ async def end(service: Service, request: Request) -> Response:
     await service.book.ready()
     orphan = await service.leftovers.end(int(pid), start, now=now, by=peer(request))
     return reply({"schema": 1, **orphan.to_json()})
+
+
+async def session(service: Service, request: Request) -> Response:
+    """A CPU slot for a program that runs on somebody's terminal."""
+    name = Reader(await body(request)).typed("name", str)
+    await service.book.ready()
+    service.sessions.begin(name, by=peer(request))
+    return reply({"schema": 1, "name": name})
 
 
 async def prunable(service: Service, request: Request) -> Response:
