@@ -66,7 +66,7 @@ def interpreter(scene: Scene) -> Iterator[Check]:
 def program(scene: Scene) -> Iterator[Check]:
     """Only warned about: the program may appear before a queued run starts."""
     argv = scene.field("command", "argv")
-    if not argv:
+    if not argv or scene.job.launch.image is not None:  # what an image holds is not known here
         return
     first = str(argv[0])
     script = first.endswith(".py") and scene.job.launcher != "none"

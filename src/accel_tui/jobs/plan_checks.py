@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accel_tui.jobs import environment, gaudi_checks
+from accel_tui.jobs import containers, environment, gaudi_checks
 from accel_tui.keeper.locks import user_name
 from accel_tui.model.devices import DeviceState
 from accel_tui.model.plans import Check, CheckLevel, PlanWarning
@@ -224,5 +224,4 @@ def _secret(context: Context) -> Iterator[Check]:
 
 
 def _image(context: Context) -> Iterator[Check]:
-    if context.job.launch.image is not None:
-        yield Check("image", CheckLevel.REFUSAL, "containers are not supported by the local executor", "remove `image`")
+    yield from containers.checks(context.job, (*context.selection.devices, *context.selection.assumed))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
-from accel_tui.jobs import environment, launchers, plan_checks, selectors
-from accel_tui.jobs.interpreters import InterpreterSettings, default_python
+from accel_tui.jobs import containers, environment, launchers, plan_checks, selectors
+from accel_tui.jobs.interpreters import Interpreter, InterpreterSettings, default_python
 from accel_tui.jobs.nodes import below
 from accel_tui.model.launching import LaunchShape
 from accel_tui.model.plans import EnvironmentAction, Plan
@@ -32,6 +32,8 @@ class PlanningSettings(InterpreterSettings, Protocol):
     def minimum_free_bytes(self) -> int: ...
     @property
     def artefacts_root(self) -> str | None: ...
+    @property
+    def docker(self) -> str | None: ...
     @property
     def sysfs_root(self) -> str: ...
     @property
@@ -81,8 +83,9 @@ def plan(
     launched = launchers.needs_port(job.launcher)
     shape = LaunchShape(
         processes, launched, job.uses_torch, folder, _cores(inventory), everything, base, job.launch.env,
+        job.launch.image is not None,
     )  # fmt: skip
-    interpreter = default_python(job, base, settings)
+    interpreter = _interpreter(job, base, settings)
     device = _TORCH_DEVICES[selector.vendor] if selection.waiting_for and selector.vendor else torch_device(devices)
     argv = launchers.wrap(
         job.launcher,
@@ -92,6 +95,15 @@ def plan(
             str(port) if port is not None else launchers.PORT_PLACEHOLDER, device == "cpu",
         ),
     )  # fmt: skip
+    changes = environment.changes(
+        job, devices, shape, identifier=identifier, save_seconds=settings.save_seconds, secrets=secrets,
+        allocated=allocated, undecided=selection.waiting_for is not None, roots=_roots(settings),
+    )  # fmt: skip
+    if job.launch.image is not None:
+        argv = containers.wrap(
+            job, argv, changes, devices, cwd=job.launch.cwd or cwd, folder=folder, base=base, docker=settings.docker,
+            identifier=identifier,
+        )  # fmt: skip
     argv, secret_arguments = _masked(argv)
     context = plan_checks.Context(job, selector, selection, inventory, base, secrets, processes, allocated, foreign,
                                   bool(secret_arguments))  # fmt: skip
@@ -101,17 +113,7 @@ def plan(
         argv=argv,
         cwd=job.launch.cwd or cwd,
         folder=folder,
-        environment=environment.changes(
-            job,
-            devices,
-            shape,
-            identifier=identifier,
-            save_seconds=settings.save_seconds,
-            secrets=secrets,
-            allocated=allocated,
-            undecided=selection.waiting_for is not None,
-            roots=_roots(settings),
-        ),
+        environment=changes,
         devices=selection.keys,
         verified=selection.verified,
         waiting_for=selection.waiting_for,
@@ -144,6 +146,13 @@ def _nodes(devices: Collection[Device], settings: PlanningSettings) -> dict[str,
         if device.vendor == "xpu" and not device.simulated and isinstance(node := device.details.get("node"), str)
     }
     return {"nodes": found} if found else {}
+
+
+def _interpreter(job: Job, base: Mapping[str, str], settings: PlanningSettings) -> Interpreter:
+    if job.launch.image is None:
+        return default_python(job, base, settings)
+    named = job.launch.python
+    return Interpreter(named or containers.PYTHON, "the job names it" if named else "the image's own")
 
 
 def _roots(settings: PlanningSettings) -> dict[str, str]:

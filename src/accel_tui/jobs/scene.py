@@ -39,8 +39,8 @@ class Scene:
 
     @property
     def uses_python(self) -> bool:
-        """Whether the plan starts the job's interpreter at all."""
-        return self.job.uses_torch and self.interpreter.path in self.plan.argv
+        """Whether the plan starts an interpreter of this host at all."""
+        return self.job.uses_torch and self.job.launch.image is None and self.interpreter.path in self.plan.argv
 
     @functools.cached_property
     def facts(self) -> Facts:

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from accel_tui.jobs.containers import MOUNTED_CONFIGURATION
 from accel_tui.jobs.kinds import has_worker
 from accel_tui.jobs.launchers import PORT_PLACEHOLDER
 from accel_tui.jobs.launchers.accelerate import CONFIGURATION
@@ -172,6 +173,8 @@ def _prepared(plan: Plan) -> Iterator[str]:
 
 def _words(plan: Plan) -> Iterator[str]:
     for index, argument in enumerate(plan.argv):
+        if argument == MOUNTED_CONFIGURATION:
+            continue  # it is written into the folder, which is mounted
         if index in plan.secret_arguments:
             yield f'"$argument_{index}"'
         elif not plan.ports and argument in _PORT_ARGUMENTS:

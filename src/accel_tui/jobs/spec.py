@@ -105,7 +105,7 @@ class Launch(Table):
         description="The job's interpreter: a file, a virtual environment's folder, or a name on PATH.",
         json_schema_extra={"common": True, "path": "program"},
     )
-    image: Text | None = Field(None, description="Container image; not supported by the local executor.")
+    image: Text | None = Field(None, description="Container image; planned and printed by `plan --shell`, not run yet.")
     cwd: Text | None = Field(
         None, min_length=1, description="Working folder; by default the one of the submission.",
         json_schema_extra={"path": "file"},

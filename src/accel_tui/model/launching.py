@@ -31,3 +31,5 @@ class LaunchShape:
     """The environment of the submitter."""
     own: Mapping[str, str] = field(default_factory=dict)
     """What the job sets itself."""
+    container: bool = False
+    """Whether it runs inside an image, where a runtime of the vendor mounts its cards."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.jobs import checks as job_checks
 from accel_tui.jobs import planning, shell
+from accel_tui.jobs.containers import RUNS_NOT
 from accel_tui.jobs.environment import limits
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper.locks import LockFolderError
@@ -263,8 +264,8 @@ def _after(text: str) -> tuple[str, str]:
 
 
 def unanswered(checks: Iterable[Check], *, yes: bool, overrides: Iterable[str]) -> list[Check]:
-    """Refusals that are not overridden and questions that are not answered."""
-    waived = set(overrides)
+    """Refusals that are not overridden, or cannot be, and questions that are not answered."""
+    waived = set(overrides) - {RUNS_NOT}
     stopping = {CheckLevel.REFUSAL} if yes else {CheckLevel.REFUSAL, CheckLevel.ASK}
     return [check for check in checks if check.level in stopping and check.id not in waived]
 
@@ -275,6 +276,8 @@ def refusal(open_ones: Sequence[Check], checks: Iterable[Check]) -> CheckRefused
     more = f" (and {len(open_ones) - 1} more)" if len(open_ones) > 1 else ""
     if first.level is CheckLevel.REFUSAL:
         message, answer = f"check {first.id} refused: {first.message}{more}", f"--override {first.id}"
+        if first.id == RUNS_NOT:
+            return CheckRefusedError(message, checks=tuple(checks), remedy=first.remedy)
     else:
         message, answer = f"check {first.id} asks: {first.message}{more}", "--yes"
     remedy = f"{first.remedy}\n(or {answer})" if first.remedy else f"answer with {answer}"

@@ -26,7 +26,7 @@ def why_off(form: Form, field: Field, setting: Setting) -> str | None:
     if field.decided is not None:
         return field.decided
     if field.name == "launch.image":
-        return "the local executor knows no containers"
+        return "containers are planned and printed, not run yet"
     if field.library is not None:
         return _library(form, field.path[:-1], field.path[-1])
     judge = _REASONS.get(field.name)

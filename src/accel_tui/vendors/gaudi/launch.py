@@ -46,11 +46,33 @@ def environment(devices: Sequence[Device], shape: LaunchShape) -> list[Environme
         if shape.processes == 1 and len(modules) == 1:
             # Without it a single process takes the first free card of the machine, whatever the list says.
             changes.append(_set("HLS_MODULE_ID", str(modules[0]), "binds the one process to its card"))
+    if shape.container:
+        changes += _mounted(devices)
     changes += _bridge(devices, shape)
     if any(device.simulated for device in devices):
         changes.append(_set("TORCH_DEVICE_BACKEND_AUTOLOAD", "0", "the cards are simulated: no real one is touched"))
     changes.append(_set("HABANA_LOGS", f"{shape.folder}/habana_logs", "logs of the Gaudi software stay with the run"))
     return changes
+
+
+def _mounted(devices: Sequence[Device]) -> list[EnvironmentChange]:
+    """Which cards the container runtime mounts.
+
+    Runtimes before 1.23 go by index alone: with a list of modules only they mount every card, and one process takes
+    the first free one. Later ones put the true module IDs of what they mounted in place of the list. Both are right.
+    """
+    ordered = sorted(devices, key=lambda device: (device.module_id is None, device.module_id or 0))
+    indexes = [str(device.index) for device in ordered if device.index is not None]
+    found = [_set("OMPI_MCA_btl_vader_single_copy_mechanism", "none", "as the vendor's own examples have it")]
+    if len(indexes) == len(devices):
+        reason = "the same cards by index, by which older container runtimes mount them"
+        found.insert(0, _set("HABANA_VISIBLE_DEVICES", ",".join(indexes), reason))
+    return found
+
+
+def container_options() -> list[str]:
+    """What `docker run` needs for Gaudi cards, besides the host's network and memory."""
+    return ["--runtime=habana", "--cap-add=sys_nice"]
 
 
 def _bridge(devices: Sequence[Device], shape: LaunchShape) -> list[EnvironmentChange]:
