@@ -19,7 +19,7 @@ def host(tmp_path: Path, sysman_library: Path) -> XpuHost:
     """Two drivers, four cards in reverse order, one of two tiles and an integrated GPU."""
     host = XpuHost(tmp_path, sysman_library)
     host.card("0000:00:02.0", 0x7D55, driver="i915")
-    host.card("0000:1a:00.0", hwmon__hwmon3__name="xe\n", hwmon__hwmon3__energy1_input="5000000\n")
+    host.card("0000:1a:00.0", files={"hwmon/hwmon3/name": "xe\n", "hwmon/hwmon3/energy1_input": "5000000\n"})
     host.card("0000:4b:00.0", 0x0BD5, driver="i915")
     host.card("0000:9a:00.0", 0x56A0, driver="i915")
     host.scenario(

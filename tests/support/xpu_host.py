@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +79,11 @@ class XpuHost:
         return {f"ACCEL_TUI_{name}": str(place) for name, place in named.items() if place is not None}
 
     def card(
-        self, address: str, device: int = 0xE211, *, driver: str | None = "xe", node: int | None = None, **files: str
+        self, address: str, device: int = 0xE211, *, driver: str | None = "xe", files: Mapping[str, str] | None = None
     ) -> Path:
-        """Add a GPU; its folder is below a bridge. `files` are further ones, with `__` for `/` in their names."""
+        """Add a GPU; its folder, below a bridge. `files` are further ones of it."""
         folder = self.sysfs / "devices/pci0000:00/0000:00:01.0" / address
-        numbers = len(list((self.sysfs / "bus/pci/devices").iterdir()))
-        number = numbers if node is None else node
+        number = len(list((self.sysfs / "bus/pci/devices").iterdir()))
         write_tree(
             folder,
             {
@@ -91,7 +91,7 @@ class XpuHost:
                 "device": f"0x{device:04x}\n",
                 "class": "0x030000\n",
                 "numa_node": "0\n",
-                **{name.replace("__", "/"): content for name, content in files.items()},
+                **(files or {}),
             },
         )
         (self.sysfs / "bus/pci/devices" / address).symlink_to(folder)
@@ -115,7 +115,7 @@ class XpuHost:
         lines += ["card " + " ".join(f"{name}={value}" for name, value in card.items()) for card in cards]
         file = self.loader.with_name(self.loader.name + ".scenario")
         fresh = file.with_suffix(".new")
-        fresh.write_text("\n".join(lines) + "\n")
+        fresh.write_bytes(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
         fresh.replace(file)
 
     def process(self, pid: int, files: dict[str, tuple[str, str]], command: str = "python3 train.py") -> None:

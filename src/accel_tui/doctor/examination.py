@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accel_tui.doctor import cards, folders, process, software, supervisor, terminal
+from accel_tui.doctor import cards, folders, intel_gpus, process, software, supervisor, terminal
 from accel_tui.doctor.host import Host, unknown
 from accel_tui.model.plans import Check
 
@@ -40,6 +40,8 @@ EXAMINERS: tuple[Examiner, ...] = (
     Examiner("named-places", cards.named_places),
     Examiner("gaudi", cards.gaudi),
     Examiner("xpu", cards.xpu),
+    Examiner("xpu-rights", intel_gpus.rights),
+    Examiner("xpu-smi", intel_gpus.cross_check, seconds=15.0),
     Examiner("state-folder", folders.state_folder),
     Examiner("lock-folder", folders.lock_folder),
     Examiner("run-records", folders.run_records),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from accel_tui.model.devices import DeviceState
 from accel_tui.vendors.xpu import ids
 from accel_tui.vendors.xpu.calls import WHOLE, listed
 from accel_tui.vendors.xpu.extras import Extras
-from accel_tui.vendors.xpu.identity import STATES, Identity, identify
+from accel_tui.vendors.xpu.identity import STATES, Identity, Unnamed, identify
 from accel_tui.vendors.xpu.link import ENDPOINT_SAYS_NOTHING
 from accel_tui.vendors.xpu.load import Engines, Memory, Pci, Scoped
 from accel_tui.vendors.xpu.results import SUCCESS
@@ -34,7 +35,10 @@ class MeteredCard:
 
     def check(self) -> None:
         """Ask what the device is once more; its parts are enumerated anew after it had been out of order."""
-        again = identify(self._z, self.handle)
+        try:
+            again = identify(self._z, self.handle)
+        except Unnamed as silent:  # what it was is known; what became of it is the code
+            again = replace(self.identity, code=silent.code)
         if again is not None and again.address == self.identity.address:
             self._take(again)
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.model.devices import Device, Holder, Problem, Reading, SourceFault, failed
+from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, SourceFault, failed
 from accel_tui.vendors.xpu import ids, loader, results
 from accel_tui.vendors.xpu.calls import WHOLE, call, listed
 from accel_tui.vendors.xpu.cards import find
 from accel_tui.vendors.xpu.clients import Processes
-from accel_tui.vendors.xpu.identity import Unnamed, identify
+from accel_tui.vendors.xpu.identity import STATES, Unnamed, identify
 from accel_tui.vendors.xpu.lanes import Hung, Lanes
 from accel_tui.vendors.xpu.metered import MeteredCard
 from accel_tui.vendors.xpu.nodes import access
@@ -67,11 +67,11 @@ class SysmanSource:
         if self._z is None:
             self._start()
         self._end_where_more_is_to_see()
-        problems = self._look()
-        cards = [self._cards[key] for key in sorted(self._cards)]
-        if not cards and not problems:
+        left, problems = self._look()
+        devices = [device for card in self._cards.values() for device in _devices(card)]
+        if not devices and not problems:
             raise self._nothing()
-        return [device for card in cards for device in _devices(card)], problems
+        return sorted([*devices, *left], key=lambda device: device.key), problems
 
     def read(self) -> dict[str, dict[str, Reading]]:
         """Readings of every card and tile; rates are over the time since the last call."""
@@ -115,23 +115,45 @@ class SysmanSource:
         if self._init_code == SUCCESS:
             self._handles = _devices_of_all_drivers(z)
 
-    def _look(self) -> list[Problem]:
-        """Identify what is not known yet and look again at what is; one lane for each handle."""
-        lanes = {lane: card for card in self._cards.values() if (lane := self._lane_of[card.identity.key])}
+    def _look(self) -> tuple[list[Device], list[Problem]]:
+        """Identify what is not known yet and look again at what is; one lane for each handle.
+
+        Returns a card that tells nothing but that it is lost, and what is to be said.
+        """
+        lanes = {self._lane_of[key]: card for key, card in self._cards.items()}
         tasks: list[tuple[str, Callable[[], Any]]] = [
             (lane, lanes[lane].check if lane in lanes else functools.partial(self._identified, handle))
             for lane, handle in self._handles
         ]
-        problems = []
+        unnamed: list[tuple[str, Exception]] = []
+        problems: list[Problem] = []
         for lane, answer in self._lanes.each(tasks, _LIST_SECONDS).items():
             if isinstance(answer, MeteredCard):
                 if answer.identity.key not in self._cards:  # a second driver may list the same card
                     self._cards[answer.identity.key], self._lane_of[answer.identity.key] = answer, lane
+            elif isinstance(answer, Exception) and lane in lanes:
+                problems.append(_silent(lanes[lane].identity.address, _fault(answer)))
             elif isinstance(answer, Exception):
-                at = lanes[lane].identity.address if lane in lanes else f"a device without an address ({lane})"
-                remedy = "The kernel log says more; a lost card needs a reset or a reboot."
-                problems.append(Problem("xpu", "card-silent", f"Level Zero: {at}: {_fault(answer)}.", remedy))
-        return problems
+                unnamed.append((lane, answer))
+        for card in self._cards.values():
+            if card.state is not DeviceState.OPERATIONAL:
+                problems.append(_silent(card.identity.address, results.words(card.identity.code)))
+        left = self._left_over(unnamed)
+        for lane, error in unnamed:
+            at = left[0].pci_address if left else f"a device without an address ({lane})"
+            problems.append(_silent(str(at), _fault(error)))
+        return left, problems
+
+    def _left_over(self, unnamed: list[tuple[str, Exception]]) -> list[Device]:
+        """The card behind the one handle that tells no address: the one that sysfs shows and no other handle is."""
+        missing = sorted(self._opened - set(self._cards))
+        if len(unnamed) != 1 or len(missing) != 1 or not isinstance(unnamed[0][1], Unnamed):
+            return []
+        address = missing[0].removeprefix("pci:")
+        state = STATES.get(unnamed[0][1].code, DeviceState.UNKNOWN)
+        card = next(card for card in find(self._root) if card.address == address)
+        name = ids.name(card.product.device)
+        return [Device(card.key, "xpu", "xpu", name, pci_address=address, state=state)]
 
     def _identified(self, handle: Any) -> MeteredCard | None:
         identity = identify(self._z, handle)
@@ -214,6 +236,11 @@ def _devices(card: MeteredCard) -> list[Device]:
         for tile, uuid in enumerate(known.tile_uuids)
     ]
     return [whole, *tiles]
+
+
+def _silent(address: str, why: str) -> Problem:
+    remedy = "The kernel log says more; a lost card needs a reset or a reboot."
+    return Problem("xpu", "card-silent", f"Level Zero: {address}: {why}.", remedy)
 
 
 def _by_key(key: str, scoped: Scoped, tiles: int) -> dict[str, dict[str, Reading]]:
