@@ -79,11 +79,17 @@ class XpuHost:
         return {f"ACCEL_TUI_{name}": str(place) for name, place in named.items() if place is not None}
 
     def card(
-        self, address: str, device: int = 0xE211, *, driver: str | None = "xe", files: Mapping[str, str] | None = None
+        self,
+        address: str,
+        device: int = 0xE211,
+        *,
+        driver: str | None = "xe",
+        node: int | None = None,
+        files: Mapping[str, str] | None = None,
     ) -> Path:
         """Add a GPU; its folder, below a bridge. `files` are further ones of it."""
         folder = self.sysfs / "devices/pci0000:00/0000:00:01.0" / address
-        number = len(list((self.sysfs / "bus/pci/devices").iterdir()))
+        number = len(list((self.sysfs / "bus/pci/devices").iterdir())) if node is None else node
         write_tree(
             folder,
             {
