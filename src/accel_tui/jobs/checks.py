@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from accel_tui.model.plans import Plan
 
 
-def examine(job: Job, plan: Plan, base: Mapping[str, str], *, execute: bool = True) -> tuple[Check, ...]:
+def examine(
+    job: Job, plan: Plan, base: Mapping[str, str], *, execute: bool = True, deep: bool = True
+) -> tuple[Check, ...]:
     """What the host says about `plan`, besides `plan.checks`. Blocking: files are read, and with `execute` the job's
-    interpreter is asked about its packages (at most 20 s, the answer is remembered) and, for accelerators, about the
-    devices that it sees (at most 90 s).
+    interpreter is asked about its packages (at most 20 s, the answer is remembered); with `deep` too torch is imported
+    there and asked what devices it sees (at most 90 s), which takes longer than a client waits for a supervisor.
     """
-    scene = Scene(job, plan, base)
+    scene = Scene(job, plan, base, deep)
     findings: list[Check] = []
     for check in (*file_checks.CHECKS, *((*stack_checks.CHECKS, *xpu_checks.CHECKS) if execute else ())):
         findings += _timed(check, scene)

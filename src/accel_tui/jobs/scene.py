@@ -24,6 +24,8 @@ class Scene:
     job: Job
     plan: Plan
     base: Mapping[str, str]
+    deep: bool = True
+    """Whether there is time to let torch count its devices."""
 
     @functools.cached_property
     def environment(self) -> dict[str, str]:

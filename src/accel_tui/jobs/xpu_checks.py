@@ -22,6 +22,8 @@ _PASS, _WARNING, _REFUSAL, _UNKNOWN = CheckLevel.PASS, CheckLevel.WARNING, Check
 
 SORTED_SINCE = 26690
 """Build of the driver (23.26) since which it sorts cards by itself; older ones only when the order variable says so."""
+TILES_SINCE = 26918
+"""Build of the driver (23.30) since which it shows tiles as devices when asked; older ones show cards alone."""
 GROUPED_SINCE = (2, 8)
 """torch whose `sdpa` takes grouped queries on Intel GPUs as they are."""
 _HUB_KERNEL = "kernels-community/flash-attn2"
@@ -67,7 +69,7 @@ def packages(scene: Scene) -> Iterator[Check]:
 
 def devices(scene: Scene) -> Iterator[Check]:
     """What torch sees under the planned environment, as many as were picked, and the same cards."""
-    if not applies(scene) or not told(scene):
+    if not scene.deep or not applies(scene) or not told(scene):
         return
     facts = scene.deep_facts
     if facts.fault is not None:
@@ -148,9 +150,12 @@ def driver(scene: Scene) -> Iterator[Check]:
     words = [f"{name.replace('_', ' ')} {version}" for name, version in parts.items()]
     words += [f"driver as torch tells it {version}" for version in sorted(told_by_torch)]
     yield Check("level-zero", _PASS, f"Level Zero: {', '.join(words)}")
-    build = release(parts.get("driver"))
-    sorts = len(build) < 3 or build[2] >= SORTED_SINCE
-    if not sorts and scene.environment.get("ZE_ENABLE_PCI_ID_DEVICE_ORDER") != "1":
+    version = release(parts.get("driver"))
+    build = version[2] if len(version) > 2 else None
+    if build is not None and build < TILES_SINCE and scene.environment.get("ZE_FLAT_DEVICE_HIERARCHY") == "FLAT":
+        message = f"this driver ({parts['driver']}) counts cards, and the mask counts tiles"
+        yield Check("driver-tiles", CheckLevel.ASK, message, "select whole cards, or take a newer driver")
+    if build is not None and build < SORTED_SINCE and scene.environment.get("ZE_ENABLE_PCI_ID_DEVICE_ORDER") != "1":
         message = (
             f"this driver ({parts['driver']}) sorts its cards only when told to, and an integrated GPU is in the way"
         )
@@ -252,7 +257,7 @@ def _grouped(scene: Scene) -> bool:
 
 def _answered(scene: Scene) -> bool:
     """Whether torch was asked and can use Intel GPUs at all."""
-    if not applies(scene) or not told(scene) or scene.deep_facts.fault is not None:
+    if not scene.deep or not applies(scene) or not told(scene) or scene.deep_facts.fault is not None:
         return False
     return bool(_table(scene.deep_facts, "xpu").get("compiled"))
 

@@ -146,7 +146,8 @@ class Starter:
         base: dict[str, str] = environment["base"]
         port = _free_port() if planning.needs_port(job) else None
         plan = self._plan(entry, job, base, inventory, port)
-        found = job_checks.examine(job, plan, {**base, **entry.secrets})
+        # A worker proves its devices itself, in the same words and without importing torch twice.
+        found = job_checks.examine(job, plan, {**base, **entry.secrets}, deep=not job.worker)
         plan = dataclasses.replace(plan, checks=tuple(_told_once(check) for check in (*plan.checks, *found)))
         self._judge(entry, plan)
         locks = self._service.reservations.paths(entry.cards)

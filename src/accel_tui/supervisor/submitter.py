@@ -170,7 +170,8 @@ class Submitter:
         identifier = self._service.folders.new_id(submission.id)
         where = Where(submission.select, inventory, base, submission.cwd, frozenset(secrets))
         plan = self.plan(job, identifier, where)
-        found = job_checks.examine(job, plan, {**base, **secrets}, execute=execute)
+        # The client waits: what torch says of devices is asked at the start.
+        found = job_checks.examine(job, plan, {**base, **secrets}, execute=execute, deep=False)
         plan = dataclasses.replace(plan, checks=(*plan.checks, *found))
         return Prepared(identifier, job, plan, base, secrets, arguments)
 

@@ -146,12 +146,30 @@ def test_an_old_driver_beside_an_integrated_gpu_is_asked_about(tmp_path: Path) -
     assert "driver-order" not in checked(tmp_path, server=server)
 
 
+def test_an_old_driver_that_knows_no_tiles_is_asked_about(tmp_path: Path) -> None:
+    old = {**XPU, "libraries": {"driver": "1.3.26800"}, "cards": []}
+    tiles: dict[str, Any] = {"server": hosts.max_server(), "select": "xpu:0.0,0.1", "xpu": old}
+    assert checked(tmp_path, **tiles)["driver-tiles"].level is CheckLevel.ASK
+    assert "driver-tiles" not in checked(tmp_path, xpu=old)
+
+
+def test_without_time_torch_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    answer = json.dumps({"schema": 1, "python": "3.11.9", "packages": STACK})
+    script(tmp_path, f"case \"$*\" in *--deep*) touch {tmp_path}/deep;; esac\necho '{answer}'\n")
+    wanted, base = job(tmp_path), {"PATH": os.environ["PATH"]}
+    made = planned(wanted, "xpu:0", hosts.xpu_server(), base)
+    assert "torch-devices" not in {check.id for check in examine(wanted, made, base, deep=False)}
+    assert not (tmp_path / "deep").exists()
+    assert "torch-devices" in {check.id for check in examine(wanted, made, base)}
+    assert (tmp_path / "deep").exists()
+
+
 def test_a_torch_that_hangs_is_given_up_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts, "DEEP_DEADLINE_SECONDS", 0.3)
     model = {"schema": 1, "python": "3.11.9", "packages": STACK}
     wanted = job(tmp_path)
-    for folder in ("model",):
-        (tmp_path / folder).mkdir()
+    (tmp_path / "model").mkdir()
     script(tmp_path, f"case \"$*\" in *--deep*) sleep 1000;; esac\necho '{json.dumps(model)}'\n")
     base = {"PATH": os.environ["PATH"]}
     found = {check.id: check for check in examine(wanted, planned(wanted, "xpu:0", hosts.xpu_server(), base), base)}
