@@ -287,7 +287,8 @@ class Service:
 
     async def ended(self, entry: Entry, run: Run) -> None:
         """A run is over: the next attempt is queued before anybody hears of the end."""
-        await asyncio.to_thread(keep, run)
+        if run.diagnosis is not None:
+            await asyncio.to_thread(keep, run)
         if retries.wanted(run, entry.spec) and run.id not in self.book.succeeded_by:
             try:
                 await self._retry(entry, run)

@@ -76,7 +76,7 @@ def test_what_ended_unseen_is_looked_at_by_the_supervisor_that_finds_it(own_worl
         wait_for(lambda: b"cause" in record.read_bytes(), what="the record of the keeper")
         assert not (Path(run.folder) / "diagnosis.json").exists()
         assert found(here.finished(run_id)).id == "disk-full"
-        wait_for(lambda: (Path(run.folder) / "diagnosis.json").exists(), what="the kept diagnosis")
+        wait_for((Path(run.folder) / "diagnosis.json").exists, what="the kept diagnosis")
         assert kept(run)["line"] == 1
 
 
