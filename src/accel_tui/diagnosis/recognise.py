@@ -28,6 +28,15 @@ LAST_LINES = 25
 QUOTED = 300
 CAPTURED = 120
 
+WORDS_ALONE = frozenset({
+    "WorkerError", "InvalidJobError", "UnknownArgumentError", "BadInputError", "UnsupportedStackError",
+    "DeviceMismatchError", "WrongCardError", "OutputInUseError",
+})  # fmt: skip
+"""The worker's own findings are whole sentences for the owner of the job; their class says nothing to a person."""
+
+RUNNING = "running"
+"""Stands for the cause of a run that has not ended, see `standstill`."""
+
 _ORDINARY = frozenset({cause.value for cause in (Cause.EXIT, Cause.SIGNAL, Cause.OUT_OF_MEMORY, Cause.KEEPER_LOST)})
 
 
@@ -56,6 +65,7 @@ class Ending:
     vendors: frozenset[str] = frozenset()
     silent_seconds: float | None = None
     """How long before its end it wrote nothing; None where that is not known."""
+    processes: int = 1
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,8 @@ class Evidence:
     told: Told | None = None
     """The first error of any rank."""
     ending: Ending = field(default_factory=Ending)
+    beside: tuple[Line, ...] = ()
+    """Lines of the logs that a vendor's software wrote beside it."""
 
     @cached_property
     def raised(self) -> Raised | None:
@@ -88,7 +100,8 @@ class Evidence:
         if not errors:
             errors = tuple(line for line in self.log if line.text.strip())[-LAST_LINES:]
         blamed = self.blamed.lines if self.blamed else ()
-        return {"error": errors, "launcher": blamed, "end": self.log[-END_LINES:], "anywhere": self.log}
+        return {"error": errors, "launcher": blamed, "end": self.log[-END_LINES:], "anywhere": self.log,
+                "files": self.beside}  # fmt: skip
 
     @cached_property
     def joined(self) -> dict[str, str]:
@@ -129,6 +142,13 @@ def recognise(evidence: Evidence, entries: Sequence[Entry], *, seconds: float = 
     return None if best is None else _diagnosis(best, evidence)
 
 
+def standstill(ending: Ending, entries: Sequence[Entry]) -> str | None:
+    """What a run that goes on and has been silent may stand still from, in words; None where no entry says so."""
+    found = [entry for entry in entries if RUNNING in entry.causes and not entry.any and _applies(entry, ending)]
+    best = min(found, key=lambda entry: -entry.priority, default=None)
+    return None if best is None else f"{best.summary}: {best.next_step}"
+
+
 def _applies(entry: Entry, ending: Ending) -> bool:
     silent = ending.silent_seconds
     return (
@@ -136,6 +156,7 @@ def _applies(entry: Entry, ending: Ending) -> bool:
         and (not entry.signals or ending.signal in entry.signals)
         and (not entry.kinds or ending.kind in entry.kinds)
         and (not entry.vendors or bool(entry.vendors & ending.vendors))
+        and ending.processes >= entry.processes
         and (entry.silent_seconds is None or (silent is not None and silent >= entry.silent_seconds))
     )
 
@@ -212,4 +233,6 @@ def short(words: str) -> str:
     """An exception line without the modules of its class."""
     head, colon, rest = words.partition(": ")
     name = head.rpartition(".")[2]
+    if name in WORDS_ALONE and rest:
+        return rest
     return f"{name}: {rest}" if colon and " " not in head and name[:1].isupper() else words

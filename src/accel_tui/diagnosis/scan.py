@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 128 * 1024
 TAIL_BYTES = 512 * 1024
+MOST_FILES, FILE_BYTES = 64, 64 * 1024
+"""Of logs beside the run's own so many are looked at, and so much of the end of each."""
 COUNTED_BYTES = 4 << 30
 """Lines before the tail are counted, for their numbers, up to this size and `COUNT_SECONDS`; else they have none."""
 COUNT_SECONDS = 2.0
@@ -55,6 +57,26 @@ def of_log(path: Path) -> tuple[Line, ...]:
         with os.fdopen(descriptor, "rb") as file:
             return _of_file(file.fileno())
     except OSError:  # the end is told without it
+        return ()
+
+
+def of_folder(folder: Path) -> tuple[Line, ...]:
+    """The ends of the files below a folder of logs that a vendor's software wrote; their lines have no numbers."""
+    found: list[Path] = []
+    for place, _, names in os.walk(folder):
+        found += [folder / place / name for name in names]
+        if len(found) >= MOST_FILES:
+            break
+    return tuple(line for path in sorted(found)[:MOST_FILES] for line in _end_of(path))
+
+
+def _end_of(path: Path) -> tuple[Line, ...]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            return of_text(os.pread(file.fileno(), FILE_BYTES, max(0, size - FILE_BYTES)), None)
+    except OSError:  # gone, no file, or not readable
         return ()
 
 

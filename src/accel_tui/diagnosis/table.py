@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = "failures"
 """Below the configuration folder: the user's own tables, `*.toml`."""
-WHERES = ("error", "launcher", "end", "anywhere")
+WHERES = ("error", "launcher", "end", "anywhere", "files")
 MOST_ENTRIES = 1000
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -28,7 +28,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _PLACE = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 _KEYS = frozenset({
     "id", "summary", "next_step", "any", "all", "where", "vendors", "kinds", "causes", "signals", "silent_seconds",
-    "priority", "retry", "near",
+    "priority", "processes", "retry", "near",
 })  # fmt: skip
 
 
@@ -46,15 +46,19 @@ class Entry:
     """Each of them stands in that line, or within `near` lines of it."""
     where: tuple[str, ...] = ("error",)
     """`error`: what the worker told, the exception at the end of the log, or its last lines where there is neither;
-    `launcher`: the root cause that torchrun names; `end`: the last lines in any case; `anywhere`."""
+    `launcher`: the root cause that torchrun names; `end`: the last lines in any case; `anywhere`; `files`: the logs
+    that a vendor's software wrote into the run folder."""
     vendors: frozenset[str] = frozenset()
     """Only for runs on devices of one of these; empty for all. So the next two."""
     kinds: frozenset[str] = frozenset()
     signals: frozenset[str] = frozenset()
     causes: frozenset[str] = frozenset()
-    """Only for runs that ended by one of these causes; empty for `exit`, `signal`, `out-of-memory`, `keeper-lost`."""
+    """Only for runs that ended by one of these causes; empty for `exit`, `signal`, `out-of-memory`, `keeper-lost`.
+    `running` is for an entry without patterns: a remark on a run that goes on."""
     silent_seconds: float | None = None
     """Only for runs that wrote nothing for so long before their end."""
+    processes: int = 1
+    """Only for runs of at least so many."""
     priority: int = 50
     """Of several that fit, the highest is told; of equal ones the earliest in the log."""
     retry: bool = True
@@ -187,8 +191,9 @@ def _entry(row: dict[str, Any], file: Path, number: int) -> Entry:
         vendors=frozenset(reader.words("vendors")),
         kinds=frozenset(reader.words("kinds")),
         signals=frozenset(reader.words("signals")),
-        causes=frozenset(reader.words("causes", [cause.value for cause in Cause])),
+        causes=frozenset(reader.words("causes", [*(cause.value for cause in Cause), "running"])),
         silent_seconds=None if silent is None else float(silent),
+        processes=reader.value("processes", int, "a whole number", 1),
         priority=reader.value("priority", int, "a whole number", 50),
         retry=reader.value("retry", bool, "true or false", True),
         near=reader.value("near", int, "a whole number", 20),

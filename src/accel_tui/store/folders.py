@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.diagnosis.table import shipped
 from accel_tui.keeper.files import RESERVED, encode, overwrite, reserve, sync_directory, sync_file, write_json
 from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.plans import Plan
@@ -23,6 +24,7 @@ from accel_tui.store.documents import SCHEMA, DamagedError, read_document, read_
 from accel_tui.store.identifiers import is_id, new_id
 from accel_tui.store.making import ARTEFACTS, fill, first_state, make_artefacts, remove_artefacts
 from accel_tui.store.reading import begun, held, last_change, read_run
+from accel_tui.store.silence import silence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,6 +118,10 @@ class RunFolders:
     def events(self, identifier: str, rank: int | None = None) -> Iterator[dict[str, Any]]:
         """Every event that the workers told, rank by rank, or of one rank."""
         return events.all_events(self._existing(identifier), rank)
+
+    def silence(self, identifier: str, kind: str) -> str | None:
+        """A remark on a run that goes on and has been silent for long, see `store.silence`."""
+        return silence(self._existing(identifier), kind, (self._known or shipped)(), time.time())
 
     def progress(self, identifier: str) -> Progress:
         """How far the run is, from its newest events."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.diagnosis.recognise import Ending, Evidence, Told, recognise
+from accel_tui.diagnosis.recognise import WORDS_ALONE, Ending, Evidence, Told, recognise
 from accel_tui.diagnosis.table import shipped
 from accel_tui.model.runs import Cause, Diagnosis, RunResult
 from accel_tui.store.documents import DamagedError, optional
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 _NOT_STARTED = {Cause.LAUNCH_FAILED, Cause.CHECK_REFUSED, Cause.DEPENDENCY_FAILED}
 _UNSEEN_END = {Cause.KEEPER_LOST, Cause.REBOOT}
-_WORDS_ALONE = frozenset({
-    "WorkerError", "InvalidJobError", "UnknownArgumentError", "BadInputError", "UnsupportedStackError",
-    "DeviceMismatchError", "WrongCardError", "OutputInUseError",
-})  # fmt: skip
 _QUOTED = 500
 _READ_LOG = "read the end of its log: accel-tui logs {id} --errors"
 
@@ -58,6 +54,8 @@ class Facts:
     """Whose cards it ran on."""
     silent_seconds: float | None = None
     """How long before its end it wrote nothing."""
+    beside: Callable[[], tuple[Line, ...]] = tuple
+    """Reads the logs that a vendor's software wrote into the run folder."""
     known: Callable[[], Sequence[Entry]] | None = None
     """Gives the failures that are known; None for those that come with the product."""
     kept: Diagnosis | None = None
@@ -124,8 +122,8 @@ def diagnose(
     plain = _of_cause(cause, message, facts.id)
     if plain and cause not in (Cause.OUT_OF_MEMORY, Cause.TIME_LIMIT):
         return plain
-    ending = Ending(cause.value, signal, facts.kind, facts.vendors, facts.silent_seconds)
-    evidence = Evidence(facts.id, facts.log(), _first_error(facts), ending)
+    ending = Ending(cause.value, signal, facts.kind, facts.vendors, facts.silent_seconds, facts.processes)
+    evidence = Evidence(facts.id, facts.log(), _first_error(facts), ending, facts.beside())
     known = recognise(evidence, (facts.known or shipped)())
     if cause is Cause.TIME_LIMIT:
         return known or plain
@@ -182,7 +180,7 @@ def _of_error(evidence: Evidence) -> Diagnosis | None:
     if told is None:
         return None
     said = sanitise(told.message.split("\n", 1)[0], limit=_QUOTED)
-    if told.kind in _WORDS_ALONE and said:
+    if told.kind in WORDS_ALONE and said:
         place = _number(evidence, said)
         return _unknown(said, told.rank, place, evidence)
     place = _number(evidence, f"{told.kind}: {said}" if said else "")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 KEEPER_KILLED = "its keeper was killed; it goes on without one, and its exit code will not be known"
 MOST_RANKS = 100_000
 """More than any host starts; a damaged figure must not cost memory."""
+VENDOR_LOGS = "habana_logs"
+"""Where plans send what the Gaudi software logs."""
 _CHOOSING = {"HABANA_VISIBLE_MODULES": "gaudi", "ZE_AFFINITY_MASK": "xpu"}
 _WAITING = {RunState.QUEUED, RunState.PREPARING}
 
@@ -197,7 +199,7 @@ def _base(folder: Path, spec: dict[str, Any] | None, state: dict[str, Any]) -> R
     )
 
 
-def _plan_facts(folder: Path) -> tuple[tuple[str, ...], int, frozenset[str]]:
+def plan_facts(folder: Path) -> tuple[tuple[str, ...], int, frozenset[str]]:
     """Devices, expected ranks and whose cards it ran on; a damaged plan costs no more than these."""
     try:
         plan = read_document(folder / "plan.json")
@@ -221,7 +223,7 @@ def _vendors(plan: dict[str, Any]) -> frozenset[str]:
 
 
 def _going(folder: Path, base: Run, standing: _Standing, state: dict[str, Any]) -> Run:
-    devices, _, _ = _plan_facts(folder)
+    devices, _, _ = plan_facts(folder)
     waiting = standing.state in _WAITING
     return replace(
         base,
@@ -235,7 +237,7 @@ def _going(folder: Path, base: Run, standing: _Standing, state: dict[str, Any]) 
 
 def _with_end(folder: Path, base: Run, standing: _Standing, known: Callable[[], Sequence[Entry]] | None = None) -> Run:
     record = standing.record or {}
-    devices, processes, vendors = _plan_facts(folder)
+    devices, processes, vendors = plan_facts(folder)
     told = events.tails(folder)
     ended = _time(record, "ended")
     facts = Facts(
@@ -244,6 +246,7 @@ def _with_end(folder: Path, base: Run, standing: _Standing, known: Callable[[], 
         processes,
         told,
         log=lambda: scan.of_log(folder / "log"),
+        beside=lambda: scan.of_folder(folder / VENDOR_LOGS),
         kind=base.kind,
         vendors=vendors,
         silent_seconds=None if ended is None else time_seconds(ended) - last_change(folder),

@@ -16,6 +16,7 @@ from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.runs import Cause, RunState
 from accel_tui.model.times import time_seconds
 from accel_tui.store.reading import process_of
+from accel_tui.store.silence import BEGIN
 
 if TYPE_CHECKING:
     from accel_tui.model.runs import Run
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 0.5
+SILENCE_SECONDS = 5.0
+"""How often it is looked for how long a run has been silent."""
 TAG_SECONDS = 1.0
 """How often the processes of a run without a keeper are looked for, once its main process is gone."""
 
@@ -39,6 +42,7 @@ class Watch:
         self._sizes: dict[str, int] = {}
         self._deadlines: dict[str, float] = {}
         """When the time limit of a run without a keeper is over."""
+        self._silence_due: dict[str, float] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def keeper(self, identifier: str) -> tuple[int, int] | None:
@@ -52,6 +56,7 @@ class Watch:
         self._keepers.pop(identifier, None)
         self._sizes.pop(identifier, None)
         self._deadlines.pop(identifier, None)
+        self._silence_due.pop(identifier, None)
 
     def started(self, entry: Entry, devices: tuple[str, ...], answer: dict[str, Any]) -> None:
         """A keeper has taken the run."""
@@ -172,6 +177,9 @@ class Watch:
             self._service.book.update(entry, state=RunState.STOPPING)
         if entry.state is RunState.STOPPING and self.keeper(entry.id) is None:
             await self._service.changes.stop_orphan(entry)  # a stop once asked for completes, whatever died meanwhile
+        if entry.state is RunState.RUNNING and time.monotonic() > self._silence_due.get(entry.id, 0.0):
+            self._silence_due[entry.id] = time.monotonic() + SILENCE_SECONDS
+            await self._remark_silence(entry)
         try:
             size = (folder / "events" / "rank-0.jsonl").stat().st_size
         except FileNotFoundError:
@@ -182,6 +190,14 @@ class Watch:
         progress = await asyncio.to_thread(self._service.folders.progress, entry.id)
         if entry.id in self._service.book.live and progress != entry.run.progress:
             self._service.book.update(entry, progress=progress)
+
+    async def _remark_silence(self, entry: Entry) -> None:
+        """Say on the run itself what a long silence may mean, and take it back when it speaks again."""
+        said = await asyncio.to_thread(self._service.folders.silence, entry.id, entry.run.kind)
+        others = [note for note in entry.run.notes if not note.startswith(BEGIN)]
+        notes = (*others, said) if said else tuple(others)
+        if entry.state is RunState.RUNNING and notes != entry.run.notes:
+            self._service.book.update(entry, notes=notes)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

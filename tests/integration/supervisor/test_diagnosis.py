@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
-from accel_tui.model.runs import Diagnosis, Run
+from accel_tui.model.runs import Diagnosis, Run, RunState
 from support.supervising import Site, site
 from support.waiting import wait_for
 
@@ -78,6 +80,32 @@ def test_what_ended_unseen_is_looked_at_by_the_supervisor_that_finds_it(own_worl
         assert found(here.finished(run_id)).id == "disk-full"
         wait_for((Path(run.folder) / "diagnosis.json").exists, what="the kept diagnosis")
         assert kept(run)["line"] == 1
+
+
+def test_ranks_on_several_gpus_that_say_nothing_for_long_are_remarked_on_while_they_run(own_world: Path) -> None:
+    with site(own_world / "state", "b60x4") as here:
+        silent = ["sh", "-c", "echo init; exec sleep 600"]
+        launch = {"launcher": "torchrun", "processes": 2, "python": str(_pretended_torchrun(own_world))}
+        run_id = here.submit(silent, "xpu:0,1", launch=launch, yes=True, overrides=("torch-stack",))
+        log = Path(here.reach(run_id, RunState.RUNNING).folder) / "log"
+        wait_for(lambda: log.stat().st_size > 0, what="the first word of the run")
+        assert here.client.run(run_id).notes == ()
+        long_ago = time.time() - 600
+        os.utime(log, (long_ago, long_ago))
+        (note,) = here.when(run_id, lambda run: run.notes).notes
+        assert note.startswith("silent for 10 min: several GPUs")
+        assert "CCL_ZE_IPC_EXCHANGE" in note
+        os.utime(log)
+        assert here.when(run_id, lambda run: not run.notes).state is RunState.RUNNING
+        here.client.stop(run_id, now=True)
+
+
+def _pretended_torchrun(folder: Path) -> Path:
+    """An interpreter that does without torch: it runs what stands behind torchrun's options, once."""
+    program = folder / "python"
+    program.write_text('#!/bin/sh\nwhile [ "$1" != sh ]; do shift; done\nexec "$@"\n')
+    program.chmod(0o755)
+    return program
 
 
 def test_a_damaged_one_is_found_anew(own_world: Path) -> None:

@@ -139,6 +139,10 @@ CASES: dict[str, Case] = {
         "torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined."
     ),
     "peer-lost": raised("RuntimeError: [pair.cc:553] Connection closed by peer [127.0.0.1]:12709. "),
+    "wrong-card": raised(
+        "accel_tui_worker.errors.WrongCardError: rank 1 holds pci:0000:4c:00.0 (module 2), planned was module 1",
+        said="plan gave it: rank 1 holds",
+    ),
     "hostname": raised("RuntimeError: Unable to resolve hostname to a (local) address"),
     # Gaudi
     "gaudi-no-devices": raised("RuntimeError: synStatus=8 [Device not found] Device acquire failed. No devices found."),

@@ -145,6 +145,7 @@ def test_an_error_behind_a_progress_bar_is_seen() -> None:
 def test_a_hang_is_one_only_with_the_vendor_and_the_silence() -> None:
     case = CASES["xpu-oneccl-hang"]
     for other in (Case(case.log, record=case.record, silent_seconds=420.0),
+                  Case(case.log, record=case.record, vendors=frozenset({"gaudi"}), silent_seconds=420.0),
                   Case(case.log, record=case.record, vendors=case.vendors, silent_seconds=2.0)):  # fmt: skip
         found = diagnosed(other)
         assert found
@@ -159,7 +160,32 @@ def test_text_of_a_log_cannot_steer_a_terminal() -> None:
     assert "\x07" not in found.summary
 
 
+def test_what_only_the_gaudi_software_wrote_beside_the_log_is_found_too() -> None:
+    beside = of_text("10:01 [SYN_API][error] device 3 failed to acquire, already acquired by PID 41277", None)
+    case = CASES["gaudi-device-busy"]
+    facts = Facts("x", False, 1, {}, log=lambda: of_text(case.log), beside=lambda: beside)
+    found = outcome_of({"cause": "exit", "exit_code": 1, "signal": None, "stopped": False}, facts).diagnosis
+    assert found
+    assert (found.id, found.line) == ("gaudi-holder", None)
+    assert "process 41277" in found.summary
+
+
+def test_the_workers_own_words_stand_without_the_name_of_a_class() -> None:
+    told = "BadInputError: the tokenizer of x cannot be loaded: We couldn't connect to 'https://huggingface.co' to load"
+    found = diagnosed(Case(TRACE + f"accel_tui_worker.errors.{told}\n"))
+    assert found
+    assert found.id == "hub-unreachable"
+    assert "BadInputError" not in found.summary
+
+
 def test_lost_cards_are_not_tried_again() -> None:
     lost = {entry.id for entry in shipped() if not entry.retry}
-    assert {"xpu-device-lost", "xpu-device-wedged", "xpu-gpu-hang", "gaudi-device-lost", "gaudi-card-dead"} == lost
+    assert {
+        "xpu-device-lost",
+        "xpu-device-wedged",
+        "xpu-gpu-hang",
+        "gaudi-device-lost",
+        "gaudi-card-dead",
+        "wrong-card",
+    } == lost
     assert all("not tried again" in entry.next_step for entry in shipped() if not entry.retry)
