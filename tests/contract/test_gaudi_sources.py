@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,8 @@ import pytest
 from accel_tui.model.devices import DeviceState, ReadingStatus, SourceFault
 from accel_tui.vendors.gaudi import hlml, hlsmi, hwmon, sysfs
 from contract.provider_suite import check_source
-from support.gaudi import EIGHT, KEYS, GaudiHost
+from support import world
+from support.gaudi import EIGHT, KEYS, GaudiHost, cells
 
 
 @pytest.fixture
@@ -67,6 +71,57 @@ def test_sensors_of_the_kernel_are_read_one_file_each(host: GaudiHost) -> None:
     assert source.read()[KEYS[1]] == {}, "what is not there is not offered"
     host.sensors(EIGHT[1], millidegrees=999_000)
     assert source.read()[KEYS[1]]["temperature_celsius"].status is ReadingStatus.FAILED
+
+
+def test_throttling_is_a_counter_that_grew(host: GaudiHost) -> None:
+    """Its unit is not known, so only growth counts; the first look has nothing to compare with."""
+    now = 1000.0
+
+    def shown(power: str, thermal: str) -> None:
+        violations = {"stats.violation.power": power, "stats.violation.thermal": thermal}
+        host.behave(cards=[cells(slot, **violations) for slot in EIGHT])
+
+    tool = host.install_tool()
+    shown("5", "7")
+    source = hlsmi.HlSmiSource(str(tool), os.environ, clock=lambda: now)
+    seen = [source.read()[KEYS[0]].get("throttle_reasons")]
+    for power, thermal in (("5", "7"), ("9", "7"), ("9", "8"), ("1", "1")):
+        now += 31.0
+        shown(power, thermal)
+        seen.append(source.read()[KEYS[0]]["throttle_reasons"])
+    assert seen[0] is None or seen[0].status is ReadingStatus.PENDING
+    assert [reading.value for reading in seen[1:] if reading is not None] == ["none", "power", "thermal", "none"]
+
+
+def test_a_container_has_the_cards_whose_nodes_it_has(host: GaudiHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    for slot in EIGHT[2:]:
+        (host.dev / f"accel/accel{slot.index}").unlink()
+    assert {device.state.value for device in sysfs.open_source(host.places()).inventory()[0][2:]} == {"no-node"}
+    monkeypatch.setenv("HABANA_RUNTIME_ERROR", "no accelerators found")
+    devices, problems = sysfs.open_source(host.places(hl_smi="hl-smi")).inventory()
+    assert [device.state.value for device in devices] == ["operational"] * 2 + ["not-yours"] * 6
+    assert ["no accelerators found" in problem.message for problem in problems] == [True]
+
+
+def test_a_node_that_this_account_may_not_open_is_said(host: GaudiHost) -> None:
+    (host.dev / f"accel/accel{EIGHT[0].index}").chmod(0)
+    for folder in (host.folder.parent.parent, host.folder.parent, *host.folder.rglob("*"), host.folder):
+        if folder.is_dir():
+            folder.chmod(0o755)
+    code = (
+        "import os\n"
+        "from accel_tui.model.places import Places\n"
+        "from accel_tui.vendors.gaudi import sysfs\n"
+        "source = sysfs.open_source(Places(sysfs_root='sys', dev_root='dev', proc_root='proc', hl_smi='x'))\n"
+        "if os.getuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "print([device.state.value for device in source.inventory()[0]][:2])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(world.SOURCE), "PYTHONDONTWRITEBYTECODE": "1"}
+    for slot in EIGHT[1:]:
+        (host.dev / f"accel/accel{slot.index}").chmod(0o666)
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=host.folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "['no-access', 'operational']\n", done.stderr
 
 
 @pytest.mark.parametrize("name", ["hlml", "hlsmi", "sysfs", "hwmon"])

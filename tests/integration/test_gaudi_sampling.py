@@ -293,6 +293,17 @@ def test_a_card_that_one_layer_alone_sees_is_listed(host: GaudiHost) -> None:
     sampled(host, places, body)
 
 
+def test_a_card_that_the_tool_leaves_out_says_so(host: GaudiHost) -> None:
+    places = host.places(hl_smi=str(host.install_tool(cards=[cells(slot) for slot in EIGHT[1:]])))
+
+    async def body(sampler: Sampler) -> None:
+        inventory = await sampler.inventory(wait=30)
+        assert view(inventory).readings["power_watts"].reason == "gaudi.hl-smi does not list this card"
+        assert status(inventory, key=KEYS[1]) is ReadingStatus.OK
+
+    sampled(host, places, body)
+
+
 def test_an_answer_without_any_value_is_denied_and_sensors_step_in(host: GaudiHost) -> None:
     nothing = dict.fromkeys(("memory.used", "temperature.aip", "utilization.aip", "power.draw"), "N/A")
     host.sensors(EIGHT[0])
@@ -342,9 +353,10 @@ def test_optional_fields_are_asked_as_far_as_the_build_knows_them(host: GaudiHos
     extra = {"power.max": "850", "ecc.errors.corrected.aggregate.total": "3", "pcie.link.gen.current": "Gen4",
              "pcie.link.width.current": "x16"}  # fmt: skip
     rows = [cells(slot, **extra) for slot in EIGHT]
-    links = {EIGHT[0].address: "port  0:        UP\nport  1:        UP\nport 10:        DOWN\n"}
+    links = {EIGHT[0].address: "port  0:        UP\nport  1:        UP\nport  8:        DOWN\nport 10:        DOWN\n"}
+    ports = "port 0: internal\nport 1: internal\nport 8: external\nport 10: internal\n"
     report = f"[0] AIP (accel2) {EIGHT[0].address}\n   Replaced Rows\n     Single Bit ECC : 2\n     Pending : Yes\n"
-    places = host.places(hl_smi=str(host.install_tool(cards=rows, fields=known, links=links, rows=report)))
+    places = host.places(hl_smi=str(host.install_tool(cards=rows, fields=known, links=links, ports=ports, rows=report)))
 
     async def body(sampler: Sampler) -> None:
         inventory = await until(

@@ -167,6 +167,11 @@ class Poller:
         reading = None if self.probe.failure is not None else self._readings.get(key, {}).get(name)
         return reading is not None and reading.status is ReadingStatus.OK
 
+    def leaves_out(self, device: Device) -> bool:
+        """Whether it reads other cards of the vendor, and does not list this one."""
+        same = self.probe.entry.vendor == device.vendor
+        return same and self._lists and bool(self._readings) and device.key not in self.devices
+
     @property
     def devices(self) -> Mapping[str, Device]:
         """What it lists; empty while it has not answered."""

@@ -36,6 +36,8 @@ _BOOT = "import sys; sys.path.insert(0, {path!r}); from accel_tui.devices.probe 
 _ANSWER_LIMIT = 8 << 20
 _REAP_SECONDS = 0.5
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_LONGEST_REST = 15.0
+"""Of a source whose process is well: a question costs less than a new process."""
 
 
 class ProbeError(Exception):
@@ -43,13 +45,13 @@ class ProbeError(Exception):
     source's own.
     """
 
-    def __init__(self, code: str, message: str, *, remedy: str | None = None, alive: bool = False) -> None:
+    def __init__(self, code: str, message: str, *, remedy: str | None = None, longest: float = _LONGEST_PAUSE) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.remedy = remedy
-        self.alive = alive
-        """The process is well and the source answered: it is asked again at the usual pace."""
+        self.longest = longest
+        """Seconds that the growing pauses may reach; 0: the source is asked again at the usual pace."""
 
 
 class Probe:
@@ -155,8 +157,8 @@ class Probe:
             raise ProbeError("garbage", f"answered something else than was asked: {str(reply)[:200]}")
         if "error" in reply:
             remedy = None if reply.get("remedy") is None else str(reply["remedy"])[:2000]
-            code, alive = str(reply.get("code", "raised")), not reply.get("rests")
-            raise ProbeError(code, str(reply["error"])[:2000], remedy=remedy, alive=alive)
+            code, longest = str(reply.get("code", "raised")), _LONGEST_REST if reply.get("rests") else 0.0
+            raise ProbeError(code, str(reply["error"])[:2000], remedy=remedy, longest=longest)
         if reply.get("same"):
             return self._listed
         try:
@@ -212,9 +214,9 @@ class Probe:
 
     def _failed(self, error: ProbeError) -> None:
         self._failure = error
-        if error.alive:
+        if not error.longest:
             return
-        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures)
+        pause = min(error.longest, _FIRST_PAUSE * 2**self._failures)
         self._failures = min(self._failures + 1, 10)
         self._retry_at = self._clock() + pause
 

@@ -231,6 +231,11 @@ class Sampler:
             if placeholder is not None:
                 stood = Layer(poller.label, readings={device.key: dict.fromkeys(CORE_READINGS, placeholder)})
                 readings = join_readings(device.key, [Layer("", readings={device.key: readings}), stood])
+        if not any(name in readings for name in CORE_READINGS):
+            unlisted = next((poller.label for poller in self._pollers if poller.leaves_out(device)), None)
+            if unlisted is not None:
+                left_out = failed(f"{unlisted} does not list this card")
+                readings = {**dict.fromkeys(CORE_READINGS, left_out), **readings}
         return readings
 
     def _served(self, poller: Poller) -> bool:

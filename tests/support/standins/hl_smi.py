@@ -9,7 +9,8 @@ The folder STANDIN_HL_SMI holds `behaviour.json`, read anew at every call, and g
     out        printed instead of a table
     help       printed for -h
     units      false: no units in the cells, though in the header
-    links      {bus_id: text of `-n link`}, rows: text of `-q -d ROW_REPLACEMENT`
+    links      {bus_id: text of `-n link`}, ports: text of `-n ports`,
+    rows       text of `-q -d ROW_REPLACEMENT`
 """
 
 import json
@@ -54,6 +55,9 @@ def main() -> int:
 def answer(argv: list[str], behaviour: dict[str, Any]) -> int:
     if "-h" in argv:
         print(behaviour.get("help", "usage: hl-smi [-Q FIELDS] [-f csv]"))
+        return 0
+    if "ports" in argv:
+        sys.stdout.write(behaviour.get("ports", ""))
         return 0
     if "-n" in argv:
         sys.stdout.write(behaviour.get("links", {}).get(argv[argv.index("-i") + 1], ""))

@@ -104,6 +104,7 @@ def test_the_device_id_stands_in_either_half(number: int) -> None:
 def test_ports_and_rows_of_the_reports() -> None:
     found = reports.ports("port  0:        UP\nport  1:        UP\nport 10:        DOWN\n")
     assert found == reports.Ports(up=2, listed=3, down=(10,))
+    assert reports.ports("port 0: UP\nport 8: DOWN\n", without=(8,)) == reports.Ports(up=1, listed=1, down=())
     assert reports.ports("no such option\n") is None
     assert reports.external_ports("port 7: internal\nport 8: external\n") == (8,)
     text = (

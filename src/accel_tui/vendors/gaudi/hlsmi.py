@@ -36,6 +36,7 @@ FIRST_SECONDS, LATER_SECONDS = 10.0, 5.0
 """Limits of a call; the first one may have to wake the card."""
 _EXTRA_SECONDS = 0.8
 """How long a round goes on with what is not the core set."""
+_LISTED = 6
 _SLOW_EVERY = 30.0
 _PORTS_EVERY = 60.0
 _FORMAT = ("-f", "csv")
@@ -175,7 +176,8 @@ class HlSmiSource:
     def _abilities(self, tool: Tool) -> Iterator[None]:
         """Learn the optional fields: those that the help names, all where it names none; each group is tried."""
         listed = reports.fields(tool.run(["-h"], LATER_SECONDS).out)
-        names_any = any(name in listed for name in ("bus_id", "memory.used", "utilization.aip"))
+        # An example with a few names is no list.
+        names_any = sum(name in listed for name in fields.CORE) >= _LISTED
         yield
         for groups, attribute in ((fields.QUICK_GROUPS, "_quick"), (fields.SLOW_GROUPS, "_slow")):
             for group in groups:
@@ -207,8 +209,11 @@ class HlSmiSource:
         ).items():
             self._details.setdefault(address, {}).update(rows)
         yield
-        for address in list(self._seen):
-            found = reports.ports(tool.run(["-n", "link", "-i", address], LATER_SECONDS).out)
+        outside: tuple[int, ...] = ()
+        for number, address in enumerate(list(self._seen)):
+            if number == 0:  # the roles of ports are the same for all cards of a machine
+                outside = reports.external_ports(tool.run(["-n", "ports", "-i", address], LATER_SECONDS).out) or ()
+            found = reports.ports(tool.run(["-n", "link", "-i", address], LATER_SECONDS).out, without=outside)
             if found is not None:
                 self._keep(address, "links_up", ok(found.up, self.name))
                 self._keep(address, "links_expected", ok(found.listed, self.name))

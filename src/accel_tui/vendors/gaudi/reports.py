@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from accel_tui.vendors.gaudi import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _FIELD = re.compile(
     r"(?<![\w.-])[a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)+(?![\w-])|\b(?:index|module_id|bus_id|name|uuid|serial)\b", re.I
@@ -31,12 +35,14 @@ def fields(help_text: str) -> frozenset[str]:
     return frozenset(match.group(0).lower() for match in _FIELD.finditer(help_text))
 
 
-def ports(text: str) -> Ports | None:
-    """The lines `port  0:  UP` of `-n link`; None when there are none."""
+def ports(text: str, without: Collection[int] = ()) -> Ports | None:
+    """The lines `port  0:  UP` of `-n link`, less the ports that are left out; None when there are none."""
     states: dict[int, bool] = {}
     for line in text.splitlines():
         match = _PORT.match(line)
-        if match is not None and match.group(2).upper() in ("UP", "DOWN"):
+        if match is None or int(match.group(1)) in without:
+            continue
+        if match.group(2).upper() in ("UP", "DOWN"):
             states[int(match.group(1))] = match.group(2).upper() == "UP"
     if not states:
         return None
