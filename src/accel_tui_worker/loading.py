@@ -95,7 +95,7 @@ def prepare_device(device: str) -> Any:
 
 
 def spread(model: Any, kind: str) -> list[str] | None:
-    """The devices over which a `device_map` spread the model, None without one; raises DeviceMismatchError.
+    """The devices over which a `device_map` spread the model, None for one alone; raises DeviceMismatchError.
 
     `auto` proves nothing: it takes what it finds, host memory and disk included.
     """
@@ -108,7 +108,7 @@ def spread(model: Any, kind: str) -> list[str] | None:
         raise DeviceMismatchError(
             f"the model does not fit on the {kind} devices of the job: parts of it are on {', '.join(wrong)}"
         )
-    return sorted(devices)
+    return sorted(devices) if len(devices) > 1 else None
 
 
 def verify_device(wanted: str, found: Any) -> None:
