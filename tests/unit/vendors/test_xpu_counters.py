@@ -70,11 +70,15 @@ def test_a_counter_that_is_refreshed_rarely_keeps_its_older_pair() -> None:
 
 
 def test_power_waits_100_ms_and_never_guesses() -> None:
-    power = Power()
+    now = 0.0
+    power = Power(lambda: now)
     assert power.reading(1_000_000, 0, "x").status is ReadingStatus.PENDING
     assert power.reading(1_000_000, 50_000, "x").status is ReadingStatus.PENDING
     assert power.reading(15_800_000, 100_000, "x").value == 148
     assert power.reading(16_000_000, 150_000, "x").value == 148
+    now = 1.0
+    stands = power.reading(16_000_000, 150_000, "x")
+    assert (stands.status, stands.reason) == (ReadingStatus.PENDING, rates.STANDS_STILL)
     gone_back = power.reading(5, 300_000, "x")
     assert (gone_back.status, gone_back.value) == (ReadingStatus.PENDING, None)
     assert power.reading(20_000_005, 500_000, "x").value == 100

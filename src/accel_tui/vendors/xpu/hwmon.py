@@ -7,12 +7,12 @@ File names as in the kernel's ABI documents `sysfs-driver-intel-i915-hwmon` and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from accel_tui.model.devices import Reading, ReadingStatus, absent, ok
 from accel_tui.vendors.xpu.cards import hwmon_folders
-from accel_tui.vendors.xpu.files import Found, entries, first, look, text
+from accel_tui.vendors.xpu.files import Found, entries, look, text
 from accel_tui.vendors.xpu.rates import Power
 
 if TYPE_CHECKING:
@@ -25,45 +25,59 @@ _HOTTEST = 200_000
 
 
 class Hwmon:
-    """The sensors of one card, found once and then read; energy keeps its last value."""
+    """The sensors of one card; which files there are is seen at `refresh`, energy keeps its last value."""
 
     def __init__(self, card: Card, source: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._source, self._clock = source, clock
+        self._card, self._source, self._clock = card, source, clock
         self._xe = card.driver == "xe"
-        self._folder = _folder(card)
-        self._labels = {} if self._folder is None else _labels(self._folder)
+        self._files: dict[str, Path] = {}
+        self._labels: dict[tuple[str, str], str] = {}
         self._power: dict[str, Power] = {}
+        self._limit: Reading | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look for the files anew, and at the limit, which changes rarely."""
+        folder = _folder(self._card)
+        self._files = {} if folder is None else {path.name: path for path in entries(folder)}
+        self._labels = _labels(self._files)
+        self._limit = self._limit_reading()
 
     def readings(self) -> dict[str, Reading]:
         """What the folder offers now."""
-        folder, source = self._folder, self._source
-        if folder is None:
+        if not self._files:
             reason = "the driver has no hwmon folder for this card"
-            return {name: absent(reason, source) for name in ("power_watts", "temperature_celsius")}
-        hot = look(folder / f"temp{self._channel('temp', 'pkg', '2' if self._xe else '1')}_input")
-        found = {**self._energy(folder), "temperature_celsius": hot.reading(source, _celsius, "a temperature")}
-        memory = look(folder / f"temp{self._channel('temp', 'vram', '3')}_input")
-        if memory.text is not None:
-            found["temperature_memory_celsius"] = memory.reading(source, _celsius, "a temperature")
-        fan = self._fan(folder)
-        limit = self._limit(folder)
-        return {
-            **found,
-            **({} if fan is None else {"fan_rpm": fan}),
-            **({} if limit is None else {"power_limit_watts": limit}),
+            return {name: absent(reason, self._source) for name in ("power_watts", "temperature_celsius")}
+        found = {
+            **self._energy(),
+            "temperature_celsius": self._temperature("pkg", "2" if self._xe else "1")
+            or absent("the driver has no temperature of this card", self._source),
+            "temperature_memory_celsius": self._temperature("vram", "3"),
+            "fan_rpm": self._fan(),
+            "power_limit_watts": self._limit,
         }
+        return {name: reading for name, reading in found.items() if reading is not None}
 
     def _channel(self, kind: str, label: str, otherwise: str) -> str:
         """The number of a channel: by its label, else the one that the driver documents."""
         return self._labels.get((kind, label), otherwise)
 
-    def _energy(self, folder: Path) -> dict[str, Reading]:
+    def _temperature(self, label: str, otherwise: str) -> Reading | None:
+        path = self._files.get(f"temp{self._channel('temp', label, otherwise)}_input")
+        return None if path is None else look(path).reading(self._source, _celsius, "a temperature")
+
+    def _energy(self) -> dict[str, Reading]:
         """Card energy first; a missing one or one that says 0 is common, then that of the package counts."""
         channels = (self._channel("energy", "card", "1"), self._channel("energy", "pkg", "2" if self._xe else "1"))
-        looks = [look(folder / f"energy{channel}_input") for channel in dict.fromkeys(channels)]
-        best = next((found for found in looks if found.number), None)
+        paths = [self._files.get(f"energy{channel}_input") for channel in dict.fromkeys(channels)]
+        best: Found | None = None
+        for path in paths:
+            if path is not None and not (best is not None and best.number):
+                found = look(path)
+                best = found if best is None or found.number else best
         if best is None:
-            best = next((found for found in looks if not isinstance(found.error, FileNotFoundError)), looks[0])
+            none = absent("the driver meters no energy of this card", self._source)
+            return {"power_watts": none, "energy_joules": none}
         joules = best.reading(self._source, lambda energy: energy / 1e6 if energy >= 0 else None, "an energy")
         if joules.status is not ReadingStatus.OK:
             return {"power_watts": joules, "energy_joules": joules}
@@ -71,59 +85,25 @@ class Hwmon:
         watts = meter.reading(best.number or 0, int(self._clock() * 1e6), self._source)
         return {"power_watts": watts, "energy_joules": joules}
 
-    def _limit(self, folder: Path) -> Reading | None:
+    def _limit_reading(self) -> Reading | None:
         """The sustained limit; 0 means that none is set."""
         channels = (self._channel("power", "card", "1"), self._channel("power", "pkg", "2"))
         for channel in dict.fromkeys(channels):
             for kind in _LIMITS:
-                watts = look(folder / f"power{channel}_{kind}").number
+                path = self._files.get(f"power{channel}_{kind}")
+                watts = None if path is None else look(path).number
                 if watts and watts > 0:
                     return ok(watts / 1e6, self._source)
         return None
 
-    def _fan(self, folder: Path) -> Reading | None:
+    def _fan(self) -> Reading | None:
         """The fastest fan in revolutions per minute; None where the card has none."""
-        found = [look(folder / f"fan{number}_input") for number in (1, 2, 3)]
+        paths = [path for number in (1, 2, 3) if (path := self._files.get(f"fan{number}_input")) is not None]
+        found = [look(path) for path in paths]
         speeds = [one.number for one in found if one.number is not None and one.number >= 0]
         if speeds:
             return ok(max(speeds), self._source)
-        there = [one for one in found if not isinstance(one.error, FileNotFoundError)]
-        return there[0].reading(self._source, lambda speed: speed if speed >= 0 else None, "a speed") if there else None
-
-
-def clock_reading(folders: list[Path], source: str) -> Reading:
-    """The highest actual frequency among these folders of a GT, in MHz; 0 is normal for a card that sleeps."""
-    names = ("act_freq", "rps_act_freq_mhz", "gt_act_freq_mhz")
-    found = [one for folder in folders if (one := first(folder / name for name in names)) is not None]
-    speeds = [one.number for one in found if one.number is not None and one.number >= 0]
-    if speeds:
-        return ok(max(speeds), source)
-    if found:
-        return found[0].reading(source, lambda speed: speed if speed >= 0 else None, "a frequency")
-    return absent("the driver does not tell the clock of this card", source)
-
-
-def throttle_reading(folders: list[Path], source: str) -> Reading:
-    """Why the card runs slower than asked, such as `pl1, thermal`; `none` when it does not."""
-    reasons: dict[str, None] = {}
-    status: Found | None = None
-    for folder in folders:
-        places = [folder / "throttle/status", folder / "throttle_reason_status"]
-        status = first(places) or status
-        if status is None or not status.number:
-            continue
-        stated = [*entries(folder / "throttle"), *folder.glob("throttle_reason_*")]
-        for path in stated:
-            name = path.name.removeprefix("throttle_").removeprefix("reason_")
-            if name not in ("status", path.name) and text(path) not in (None, "0"):
-                reasons[name] = None
-    if reasons:
-        return ok(", ".join(reasons), source)
-    if status is None:
-        return absent("the driver does not tell whether this card is throttled", source)
-    if status.number is None:
-        return status.reading(source, lambda _number: None, "a status")
-    return ok("throttled, the driver does not tell why" if status.number else "none", source)
+        return found[0].reading(self._source, _not_negative, "a speed") if found else None
 
 
 def _folder(card: Card) -> Path | None:
@@ -133,15 +113,19 @@ def _folder(card: Card) -> Path | None:
     return next(iter([*named, *folders]), None)
 
 
-def _labels(folder: Path) -> dict[tuple[str, str], str]:
+def _labels(files: Mapping[str, Path]) -> dict[tuple[str, str], str]:
     """Channel numbers by kind and label, such as ("temp", "vram") → "3"."""
     found: dict[tuple[str, str], str] = {}
-    for path in entries(folder):
-        channel, _, what = path.name.partition("_")
+    for name, path in files.items():
+        channel, _, what = name.partition("_")
         kind = channel.rstrip("0123456789")
         if what == "label" and kind in ("temp", "energy", "power"):
             found[kind, (text(path) or "").lower()] = channel[len(kind) :]
     return found
+
+
+def _not_negative(number: int) -> float | None:
+    return number if number >= 0 else None
 
 
 def _celsius(millidegrees: int) -> float | None:

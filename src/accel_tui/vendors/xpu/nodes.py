@@ -35,7 +35,8 @@ class Access:
 def access(card: Card, dev_root: Path) -> Access:
     """Open the card's render node for reading and writing, and close it again."""
     folder = dev_root / "dri"
-    node = None if card.render is None else folder / card.render
+    named = folder / "by-path" / f"pci-{card.address}-render"
+    node = folder / card.render if card.render is not None else named if named.exists() else None
     by_path = _by_path(card, folder)
     if node is None or not (node.exists() or node.is_symlink()):
         return Access(None, None, by_path)

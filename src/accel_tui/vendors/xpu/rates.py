@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from accel_tui.model.devices import Reading, ReadingStatus, ok
 
 TOLERANCE = 0.02
@@ -9,6 +12,7 @@ TOLERANCE = 0.02
 
 WAITS = "a rate needs two readings of the counter"
 WENT_BACK = "the counter went back (a reset, or it wrapped): the next pair gives a rate"
+STANDS_STILL = "the energy counter stands still"
 NO_RATIO = "busy and elapsed time were counted in different units: the next pair gives a rate"
 
 
@@ -59,18 +63,33 @@ class Power:
 
     LEAST_MICROSECONDS = 100_000
     """The energy counter may stand still for so long."""
+    LONGEST_SECONDS = 0.5
+    """So long the last value stands for a counter that was asked again too early."""
 
-    def __init__(self) -> None:
-        self._counter = Counter()
-        self._last: tuple[int, int] | None = None
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._last: tuple[int, int, float] | None = None
         self._watts: float | None = None
 
     def reading(self, energy: int, clock: int, source: str) -> Reading:
-        """The mean power since the last read that was long enough ago; `pending` before there is one."""
-        last = self._last
-        if last is not None and energy >= last[0] and 0 <= clock - last[1] < self.LEAST_MICROSECONDS:
+        """The mean power since the last read that was long enough ago; `pending` before there is one.
+
+        A counter that stands still for longer has no value: no card that runs uses nothing.
+        """
+        last, now = self._last, self._now()
+        if last is None:
+            return self._begin(energy, clock, now, WAITS, source)
+        grown, passed = energy - last[0], clock - last[1]
+        if grown < 0 or passed < 0:
+            return self._begin(energy, clock, now, WENT_BACK, source)
+        if passed < self.LEAST_MICROSECONDS or not grown:
+            if now - last[2] > self.LONGEST_SECONDS:
+                self._watts = None
+                return pending(STANDS_STILL, source)
             return pending(WAITS, source) if self._watts is None else ok(self._watts, source)
-        self._last = (energy, clock)
-        watts = self._counter.rate(energy, clock)
-        self._watts = None if watts is None else round(watts, 2)
-        return pending(self._counter.why, source) if self._watts is None else ok(self._watts, source)
+        self._last, self._watts = (energy, clock, now), round(grown / passed, 2)
+        return ok(self._watts, source)
+
+    def _begin(self, energy: int, clock: int, now: float, why: str, source: str) -> Reading:
+        self._last, self._watts = (energy, clock, now), None
+        return pending(why, source)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, absent, ok
 from accel_tui.vendors.xpu import ids, link
-from accel_tui.vendors.xpu.cards import Card, find, frequency_folders, tile_folders
+from accel_tui.vendors.xpu.cards import Card, find, tile_folders
 from accel_tui.vendors.xpu.clients import Client, Processes
+from accel_tui.vendors.xpu.clocks import Clocks
 from accel_tui.vendors.xpu.engines import SOURCE as FDINFO
 from accel_tui.vendors.xpu.engines import EngineTime
 from accel_tui.vendors.xpu.files import number, text
-from accel_tui.vendors.xpu.hwmon import Hwmon, clock_reading, throttle_reading
+from accel_tui.vendors.xpu.hwmon import Hwmon
 from accel_tui.vendors.xpu.nodes import Access, access, state
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class SysfsSource:
         self._cards: dict[str, Card] | None = None
         self._sensors: dict[str, Hwmon] = {}
         self._engines: dict[str, EngineTime] = {}
+        self._clocks: dict[str, list[Clocks]] = {}
+        """Of the card and behind it of its tiles."""
+        self._links: dict[str, dict[str, Reading]] = {}
+        self._memory: dict[str, int | None] = {}
         self._clients: dict[str, list[Client]] = {}
 
     def inventory(self) -> tuple[list[Device], list[Problem]]:
@@ -66,9 +71,10 @@ class SysfsSource:
         self._clients = self._by_card(cards)
         readings: dict[str, dict[str, Reading]] = {}
         for card in cards.values():
-            readings[card.key] = self._readings(card)
-            for tile in range(card.tiles or 1) if (card.tiles or 1) > 1 else ():
-                readings[f"{card.key}#{tile}"] = self._tile_readings(card, tile)
+            whole, *tiles = self._clocks[card.key]
+            readings[card.key] = self._readings(card, whole)
+            for tile, clocks in enumerate(tiles):
+                readings[f"{card.key}#{tile}"] = self._tile_readings(card, tile, clocks)
         return readings
 
     def holders(self) -> dict[str, list[Holder]]:
@@ -91,6 +97,12 @@ class SysfsSource:
             if before.get(key) != card or key not in self._sensors:
                 self._sensors[key] = Hwmon(card, self.name)
                 self._engines[key] = EngineTime()
+            else:
+                self._sensors[key].refresh()
+            tiles = card.tiles or 1
+            self._clocks[key] = [Clocks(card, self.name, tile) for tile in (None, *range(tiles if tiles > 1 else 0))]
+            self._links[key] = link.readings(card, self.name)
+            self._memory[key] = _memory(card)
         self._cards = cards
         return cards
 
@@ -140,25 +152,18 @@ class SysfsSource:
                 found.setdefault(key, []).append(client)
         return found
 
-    def _readings(self, card: Card) -> dict[str, Reading]:
-        clocks = frequency_folders(card)
-        found = {
-            **self._sensors[card.key].readings(),
-            **link.readings(card, self.name),
-            "clock_mhz": clock_reading(clocks, self.name),
-            "throttle_reasons": throttle_reading(clocks, self.name),
-        }
+    def _readings(self, card: Card, clocks: Clocks) -> dict[str, Reading]:
+        found = {**self._sensors[card.key].readings(), **self._links[card.key], **clocks.readings()}
         if self._alone:
             found |= dict.fromkeys(("utilization_percent", "memory_used_bytes"), absent(_OF_FDINFO, self.name))
         clients = self._clients.get(card.key, [])
         found |= self._engines[card.key].readings(clients)
         if any(client.local_bytes() for client in clients):
-            found["memory_used_bytes"] = _used(clients, _memory(card))
+            found["memory_used_bytes"] = _used(clients, self._memory[card.key])
         return found
 
-    def _tile_readings(self, card: Card, tile: int) -> dict[str, Reading]:
-        clocks = frequency_folders(card, tile)
-        found = {"clock_mhz": clock_reading(clocks, self.name), "throttle_reasons": throttle_reading(clocks, self.name)}
+    def _tile_readings(self, card: Card, tile: int, clocks: Clocks) -> dict[str, Reading]:
+        found = clocks.readings()
         clients = self._clients.get(card.key, [])
         if any(client.local_bytes(tile) for client in clients):
             found["memory_used_bytes"] = _used(clients, None, tile)

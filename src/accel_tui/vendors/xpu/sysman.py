@@ -147,10 +147,10 @@ class SysmanSource:
     def _left_over(self, unnamed: list[tuple[str, Exception]]) -> list[Device]:
         """The card behind the one handle that tells no address: the one that sysfs shows and no other handle is."""
         missing = sorted(self._opened - set(self._cards))
-        if len(unnamed) != 1 or len(missing) != 1 or not isinstance(unnamed[0][1], Unnamed):
+        if len(unnamed) != 1 or len(missing) != 1:
             return []
-        address = missing[0].removeprefix("pci:")
-        state = STATES.get(unnamed[0][1].code, DeviceState.UNKNOWN)
+        address, error = missing[0].removeprefix("pci:"), unnamed[0][1]
+        state = STATES.get(error.code, DeviceState.UNKNOWN) if isinstance(error, Unnamed) else DeviceState.UNKNOWN
         card = next(card for card in find(self._root) if card.address == address)
         name = ids.name(card.product.device)
         return [Device(card.key, "xpu", "xpu", name, pci_address=address, state=state)]
