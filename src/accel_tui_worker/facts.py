@@ -38,9 +38,9 @@ def facts(*, deep: bool = False, training: bool = False) -> dict[str, Any]:
 
     Always `schema`, `python`, `executable`, `packages` and `kernels_range` (which releases of `kernels` this
     transformers takes, None where it does not say); with `deep` also `devices` (visible ones by torch device type),
-    `backends` (of torch.distributed), `bf16` (by device type, None where nothing can be asked), `xpu` (see `facts_xpu`)
-    and `errors` (text by the part that could not be asked). With `training` also `training_device`, where a Trainer of
-    one process would work.
+    `backends` (of torch.distributed), `bf16` (by device type, None where nothing can be asked), `xpu` and `hpu` (see
+    `facts_xpu` and `facts_hpu`) and `errors` (text by the part that could not be asked). With `training` also
+    `training_device`, where a Trainer of one process would work, and on Gaudi `opened`: nodes that this opened.
     """
     document: dict[str, Any] = {
         "schema": 1,
@@ -76,6 +76,10 @@ def _examine_training(document: dict[str, Any]) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         document["training_device"] = str(TrainingArguments(output_dir=folder, report_to="none").device)
+    if document.get("devices", {}).get("hpu"):
+        from accel_tui_worker import facts_hpu
+
+        document["opened"] = facts_hpu.opened()
 
 
 def _version(name: str) -> str | None:
@@ -118,15 +122,9 @@ def _examine_xpu(torch: Any, found: dict[str, Any]) -> None:
 
 
 def _examine_hpu(torch: Any, found: dict[str, Any]) -> None:
-    if found_plugin() is None:
-        return
-    import habana_frameworks.torch
+    from accel_tui_worker import facts_hpu
 
-    found["devices"]["hpu"] = torch.hpu.device_count()
-    found["bf16"]["hpu"] = True
-    import habana_frameworks.torch.distributed.hccl  # noqa: F401 - registers the back end
-
-    found["backends"]["hccl"] = True
+    facts_hpu.examine(torch, found)
 
 
 def _examine_backends(torch: Any, found: dict[str, Any]) -> None:
@@ -136,14 +134,3 @@ def _examine_backends(torch: Any, found: dict[str, Any]) -> None:
     for name in ("gloo", "xccl"):
         available = getattr(distributed, f"is_{name}_available", None)
         found["backends"][name] = bool(available()) if available is not None else False
-
-
-def found_plugin() -> str | None:
-    """Where the Gaudi plugin of torch lies, None when it is not installed. Imports the empty parent package only."""
-    import importlib.util
-
-    try:
-        spec = importlib.util.find_spec("habana_frameworks.torch")
-    except ModuleNotFoundError:
-        return None
-    return spec.origin if spec is not None else None

@@ -76,6 +76,11 @@ def _card(places: Places, link: str) -> Iterator[Held]:
             return
 
 
+def is_node(link: str) -> bool:
+    """Whether a path ends like the compute node of a card of this class."""
+    return any(pattern.fullmatch(link.partition("/dev/")[2]) is not None for pattern, _ in _NODES)
+
+
 def _address(card: Path) -> str | None:
     """The PCI address: the driver's own word, else the name of the PCI device that the entry belongs to."""
     told = _attribute(card, "pci_addr")

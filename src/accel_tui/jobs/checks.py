@@ -11,7 +11,7 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING
 
-from accel_tui.jobs import file_checks, stack_checks, xpu_checks
+from accel_tui.jobs import file_checks, gaudi_preflight, stack_checks, xpu_checks
 from accel_tui.jobs.scene import Scene
 from accel_tui.model.plans import Check, CheckLevel
 
@@ -31,7 +31,10 @@ def examine(
     """
     scene = Scene(job, plan, base, deep)
     findings: list[Check] = []
-    for check in (*file_checks.CHECKS, *((*stack_checks.CHECKS, *xpu_checks.CHECKS) if execute else ())):
+    for check in (
+        *file_checks.CHECKS,
+        *((*stack_checks.CHECKS, *gaudi_preflight.CHECKS, *xpu_checks.CHECKS) if execute else ()),
+    ):
         findings += _timed(check, scene)
     return tuple(findings)
 

@@ -26,8 +26,8 @@ MOST_BYTES = 64 * 1024
 
 # What a device library reads of its environment: an answer about devices holds for these values alone.
 _DEVICE_VARIABLES = (
-    "HABANA_VISIBLE_MODULES", "HLS_MODULE_ID", "PT_HPU_LAZY_MODE", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY",
-    "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "ONEAPI_DEVICE_SELECTOR",
+    "HABANA_VISIBLE_MODULES", "HLS_MODULE_ID", "PT_HPU_LAZY_MODE", "TORCH_DEVICE_BACKEND_AUTOLOAD", "ZE_AFFINITY_MASK",
+    "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "ONEAPI_DEVICE_SELECTOR",
 )  # fmt: skip
 
 _known: dict[tuple[Any, ...], tuple[Facts, float]] = {}
@@ -102,7 +102,9 @@ def _ask(python: str, environment: Mapping[str, str], options: list[str]) -> Fac
         path = ":".join(part for part in (str(archive), environment.get("PYTHONPATH", "")) if part)
         argv = [python, "-m", "accel_tui_worker", "facts", *options]
         seconds = DEEP_DEADLINE_SECONDS if options else DEADLINE_SECONDS
-        return _parsed(seconds, *_bounded(argv, {**environment, "PYTHONPATH": path}, seconds))
+        # Logs of the Gaudi software belong to a run folder, which does not exist yet.
+        asked = {**environment, "PYTHONPATH": path, "HABANA_LOGS": f"{folder}/habana_logs"}
+        return _parsed(seconds, *_bounded(argv, asked, seconds))
 
 
 def _bounded(argv: list[str], environment: Mapping[str, str], seconds: float) -> tuple[int | None, bytes, bytes]:

@@ -14,6 +14,7 @@ from accel_tui.jobs.nodes import below
 from accel_tui.model.launching import LaunchShape
 from accel_tui.model.plans import EnvironmentAction, Plan
 from accel_tui.model.secrets import MASK, looks_secret
+from accel_tui.vendors.gaudi.generations import generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -134,6 +135,7 @@ def plan(
             "minimum_free_bytes": settings.minimum_free_bytes,
             "artefacts_root": settings.artefacts_root,
             **_nodes(devices, settings),
+            **_gaudi(devices),
         },
     )
 
@@ -146,6 +148,21 @@ def _nodes(devices: Collection[Device], settings: PlanningSettings) -> dict[str,
         if device.vendor == "xpu" and not device.simulated and isinstance(node := device.details.get("node"), str)
     }
     return {"nodes": found} if found else {}
+
+
+def _gaudi(devices: Collection[Device]) -> dict[str, dict[str, Any]]:
+    """Releases and generation of the selected Gaudi cards, for the checks that compare them with the job's software."""
+    cards = [device for device in devices if device.vendor == "gaudi"]
+    if not cards:
+        return {}
+    known = [number for number in map(generation, cards) if number is not None]
+    return {
+        "gaudi": {
+            "drivers": sorted({card.driver_version for card in cards if card.driver_version}),
+            "firmware": sorted({str(card.details["firmware"]) for card in cards if card.details.get("firmware")}),
+            "generation": min(known, default=None),
+        }
+    }
 
 
 def _interpreter(job: Job, base: Mapping[str, str], settings: PlanningSettings) -> Interpreter:
