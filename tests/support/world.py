@@ -39,6 +39,7 @@ def variables(folder: Path, tag: str) -> dict[str, str]:
         "ACCEL_TUI_STATE_DIR": str(folder / "state"),
         "ACCEL_TUI_CONFIG_DIR": str(folder / "config"),
         "ACCEL_TUI_LOCK_DIR": str(folder / "locks"),
+        "ACCEL_TUI_RETRY_SECONDS": "0",
         "HF_HUB_OFFLINE": "1",
         "PYTHONPATH": str(SOURCE),
         TAG: tag,

@@ -82,6 +82,9 @@ class Settings:
     yield_minutes: float = _setting(
         10.0, "a card that another user has waited for this long is left to them", kind=float, table="queue", minimum=0
     )
+    retry_seconds: float = _setting(
+        10.0, "pause before the first retry of a failed run, then twice as long", kind=float, table="queue", minimum=0
+    )
     idle_seconds: float = _setting(
         300.0, "the supervisor ends after so long without work", kind=float, table="supervisor", minimum=0
     )

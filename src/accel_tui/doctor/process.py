@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import pwd
-import re
 import resource
-import shutil
-import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.doctor.host import Host, passed, unknown, warning
-from accel_tui.executors.detached import LINGER_FOLDER, manager_prefix
+from accel_tui.executors.detached import manager_prefix
+from accel_tui.executors.logout import REMEDY, Fate, survival
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from accel_tui.model.plans import Check
 
-_LOGINCTL_SECONDS = 3.0
 _FEW_DESCRIPTORS = 1024
 _SCHEDULERS = {
     "SLURM_JOB_ID": "Slurm",
@@ -35,22 +31,14 @@ _FUTURE_SECONDS = 60
 
 def logout(host: Host) -> Iterator[Check]:
     """Whether runs outlive the last logout."""
-    linger = LINGER_FOLDER / _user()
-    if manager_prefix(host.environment):
-        yield passed("logout", f"runs are started below a user manager that lingers ({linger})")
-        return
-    if not _in_session_scope(Path(host.settings.proc_root)):
-        yield passed("logout", "this is no login session of logind, so no logout ends its processes")
-        return
-    kills = _kill_user_processes(host.environment)
-    if kills == "no":
-        yield passed("logout", "logind leaves processes alone at logout (KillUserProcesses=no)")
-    elif kills == "yes":
-        message = "logind ends all of your processes at your last logout (KillUserProcesses=yes), runs included"
-        yield warning("logout", message, "loginctl enable-linger")
+    managed = bool(manager_prefix(host.environment))
+    found = survival(host.environment, managed=managed, proc_root=host.settings.proc_root)
+    if found.fate is Fate.SURVIVE:
+        yield passed("logout", found.message)
+    elif found.fate is Fate.END:
+        yield warning("logout", found.message, found.remedy or REMEDY)
     else:
-        message = "whether logind ends processes at logout cannot be told"
-        yield unknown("logout", message, "loginctl enable-linger makes it sure")
+        yield unknown("logout", found.message, found.remedy or REMEDY)
 
 
 def allocation(host: Host) -> Iterator[Check]:
@@ -93,39 +81,3 @@ def _newest(runs: Path) -> float:
         return max((entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(runs)), default=0.0)
     except OSError:
         return 0.0
-
-
-def _in_session_scope(proc_root: Path) -> bool:
-    try:
-        content = (proc_root / "self" / "cgroup").read_text(errors="replace")
-    except OSError:
-        return False
-    return re.search(r"/session-[^/]+\.scope(/|$)", content, re.MULTILINE) is not None
-
-
-def _kill_user_processes(environment: Mapping[str, str]) -> str | None:
-    """`yes`, `no`, or None when logind does not tell."""
-    program = shutil.which("loginctl", path=environment.get("PATH"))
-    if program is None:
-        return None
-    try:
-        # Without the name of a session it shows the properties of the manager.
-        done = subprocess.run(
-            [program, "show-session", "--property=KillUserProcesses"],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_LOGINCTL_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(rb"KillUserProcesses=(yes|no)\b", done.stdout)
-    return match[1].decode() if match else None
-
-
-def _user() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())

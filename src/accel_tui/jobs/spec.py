@@ -123,7 +123,10 @@ class Launch(Table):
         description="Runs that must be finished first; `RUN:ok` asks for success.",
         json_schema_extra={"words": True},
     )
-    retries: int = Field(0, ge=0, le=100, description="How often a failed run is started again.")
+    retries: int = Field(
+        0, ge=0, le=100,
+        description="How often a failed run is tried again, after growing pauses; never after a wrong call.",
+    )  # fmt: skip
     resume: Literal["none", "last"] = Field("none", description="Whether a retry goes on from the last checkpoint.")
     time_limit: Annotated[float | None, BeforeValidator(seconds)] = Field(
         None,

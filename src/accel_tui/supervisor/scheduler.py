@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from accel_tui.jobs import space
 from accel_tui.model.runs import Cause, RunResult, RunState
-from accel_tui.supervisor import wants
+from accel_tui.supervisor import retries, wants
 from accel_tui.supervisor.queue import Limits, Occupying, decide
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Scheduler:
         service = self._service
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            if self._short:
+            if self._short or any(entry.spec.get("pause_seconds") for entry in service.book.queued()):
                 self.wake()
             await service.sessions.look()
             on_cards = any(entry.wants is not None and entry.wants.pool for entry in service.book.queued())
@@ -72,7 +73,7 @@ class Scheduler:
         self._short = self._shortages() if service.book.queued() else {}
         waiting = []
         for entry in service.book.queued():
-            after = self._after(entry) or self._unseen(entry) or self._no_room(entry)
+            after = self._after(entry) or self._later(entry) or self._unseen(entry) or self._no_room(entry)
             if entry.state is not RunState.QUEUED:
                 continue
             if entry.wants is None or entry.wants.after != after or entry.wants.held != entry.held:
@@ -116,6 +117,12 @@ class Scheduler:
         """What the run waits for while there is too little room, unless that was overridden."""
         waived = set(entry.spec["overrides"])
         return next((f"room: {words}" for check, words in self._short.items() if check not in waived), None)
+
+    def _later(self, entry: Entry) -> str | None:
+        """An attempt that follows a failed one gives the cause time to pass."""
+        if not retries.is_early(entry.spec, time.time()):
+            return None
+        return f"its next attempt, {entry.spec['pause_seconds']:.0f} s after the end of the last one"
 
     def _unseen(self, entry: Entry) -> str | None:
         """Before the devices are known `auto` would take whatever answered first, the CPU at worst."""

@@ -17,6 +17,7 @@ from accel_tui.devices.history import History
 from accel_tui.devices.sampler import Sampler
 from accel_tui.diagnosis.table import tables
 from accel_tui.executors.local import Keepers, supervisor_argv
+from accel_tui.executors.logout import Survival, survival
 from accel_tui.jobs.spec import parse_job
 from accel_tui.keeper import processes
 from accel_tui.keeper.locks import user_name
@@ -62,6 +63,7 @@ HISTORY_NAME = "history.sqlite3"
 AUDIT_NAME = "audit.log"
 INDEXES_NAME = "indexes.json"
 
+_SURVIVAL_SECONDS = 60.0
 _RETRY_SECONDS = 2.0
 """How often an attempt that a full disk kept from being queued is tried again."""
 
@@ -131,6 +133,7 @@ class Service:
             index_file=None if demo is not None else state / INDEXES_NAME,
         )
         self.keepers = Keepers()
+        self._survival: tuple[float, Survival] | None = None
         self.releasing = Releasing(self)
         self.sessions = Sessions(self)
         self.scheduler = Scheduler(self)
@@ -169,6 +172,14 @@ class Service:
         self.history.close()
         self.book.index.close()
         self.audit.close()
+
+    async def survival(self) -> Survival:
+        """What a logout does to runs that start now; asked of the host once a minute at most."""
+        if self._survival is None or time.monotonic() - self._survival[0] > _SURVIVAL_SECONDS:
+            managed, proc_root = self.keepers.logout_proof, self.settings.proc_root
+            found = await asyncio.to_thread(survival, self.environment, managed=managed, proc_root=proc_root)
+            self._survival = (time.monotonic(), found)
+        return self._survival[1]
 
     def hello(self) -> dict[str, Any]:
         """The first exchange."""
@@ -311,7 +322,7 @@ class Service:
 
     async def _retry(self, entry: Entry, run: Run) -> None:
         identifier = self.folders.new_id()
-        spec = retries.next_spec(run, entry.spec, identifier)
+        spec = retries.next_spec(run, entry.spec, identifier, self.settings.retry_seconds)
         environment = await asyncio.to_thread(self.folders.environment, run.id)
         held = entry.lacks()
         job = parse_job(retries.resumed(entry.job, run))

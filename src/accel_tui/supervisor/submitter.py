@@ -9,6 +9,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.executors.logout import Fate
 from accel_tui.jobs import checks as job_checks
 from accel_tui.jobs import planning, shell
 from accel_tui.jobs.containers import RUNS_NOT
@@ -109,7 +110,14 @@ class Submitter:
             spec["attempt"] = original.attempt + 1
         entry = await self.file(spec, prepared)
         service.audit.write("submit", entry.id, by, name=entry.run.name)
-        return entry.run, worth_telling(prepared.plan)
+        return entry.run, (*worth_telling(prepared.plan), *await self._at_logout())
+
+    async def _at_logout(self) -> tuple[PlanWarning, ...]:
+        """That a logout ends the run, or may: said where it is not sure to live on."""
+        found = await self._service.survival()
+        if found.fate is Fate.SURVIVE:
+            return ()
+        return (PlanWarning("logout", f"{found.message}; remedy: {found.remedy}"),)
 
     async def _made_before(self, submission: Submission, by: Peer) -> Run | None:
         """The run of a submission that is sent again, as nobody answered; secrets that died meanwhile come with it."""

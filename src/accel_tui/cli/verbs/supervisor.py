@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.cli import figures
 from accel_tui.cli.output import Styled
-from accel_tui.model.errors import SupervisorError
+from accel_tui.model.errors import NotPossibleError, StateFolderError, SupervisorError
 
 if TYPE_CHECKING:
     import argparse
@@ -18,12 +18,18 @@ EXAMPLE = "accel-tui supervisor status --json"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the verb takes."""
-    parser.add_argument("action", choices=("status", "stop"), help="look at it, or end it alone: runs go on")
+    parser.add_argument(
+        "action",
+        choices=("status", "stop", "enable", "disable"),
+        help="look at it; end it alone, runs go on; have it started at boot, or not any more",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def run(context: Context) -> int:
     """Never starts a supervisor."""
+    if context.arguments.action in ("enable", "disable"):
+        return _at_boot(context, on=context.arguments.action == "enable")
     status = _status(context)
     if context.arguments.action == "stop":
         return _stop(context, status)
@@ -38,6 +44,12 @@ def run(context: Context) -> int:
             f" supervisor {status['version']} runs, pid {status['pid']}{since}: "
             f"{status['running']} running, {status['queued']} queued",
         )
+        logout = status.get("logout")
+        if logout:
+            sign = "passed" if logout["fate"] == "survive" else "warning"
+            context.output.line(context.output.glyph(sign), f" at logout: {logout['message']}")
+            if logout["remedy"]:
+                context.output.line("  ", Styled(context.output.hint(logout["remedy"]), "muted"))
     return 0
 
 
@@ -47,10 +59,42 @@ def _status(context: Context) -> dict[str, Any]:
 
     client = context.unconnected()
     if not starting.listens(client.state_dir) and not starting.lock_held(client.state_dir):
-        return {"schema": 1, "pid": None, "version": None, "queued": 0, "running": 0, "started": None}
+        return {"schema": 1, "pid": None, "version": None, "queued": 0, "running": 0, "started": None, "logout": None}
     client.connect(start=False)
     hello = client.hello()
-    return {"schema": 1, **{name: hello.get(name) for name in ("pid", "version", "queued", "running", "started")}}
+    told = ("pid", "version", "queued", "running", "started", "logout")
+    return {"schema": 1, **{name: hello.get(name) for name in told}}
+
+
+def _at_boot(context: Context, *, on: bool) -> int:
+    """Write or remove the unit of the user's manager; says what is missing for it to work."""
+    from accel_tui.executors import logout, unit
+    from accel_tui.executors.detached import LINGER_FOLDER
+
+    if context.demo is not None:
+        raise NotPossibleError("a demonstration is not started at boot")
+    try:
+        place = unit.path(context.environment)
+        there = True
+        if on:
+            unit.enable(str(context.state_dir), context.environment)
+        else:
+            there = unit.disable(context.environment)
+    except OSError as error:
+        raise StateFolderError(f"{place}: {error.strerror}") from None
+    lingers = (LINGER_FOLDER / logout.account()).exists()
+    if context.arguments.json:
+        context.output.document({"schema": 1, "enabled": on, "unit": str(place), "lingers": lingers})
+        return 0
+    if not on:
+        words = f"{place} is gone; nothing starts at boot" if there else "nothing was enabled"
+        context.output.note(words)
+        return 0
+    context.output.note(Styled(f"{place}", "strong"), " starts the supervisor with your user manager")
+    if not lingers:
+        context.output.note(context.output.glyph("warning"), " that manager starts at your first login, not at boot:")
+        context.output.note("  ", Styled("loginctl enable-linger", "muted"))
+    return 0
 
 
 def _stop(context: Context, status: dict[str, Any]) -> int:

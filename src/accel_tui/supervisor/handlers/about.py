@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 async def hello(service: Service, _: Request) -> Response:
     await service.book.ready()  # before the folders were read it would tell of an empty queue
-    return reply(service.hello())
+    return reply({**service.hello(), "logout": (await service.survival()).to_json()})
 
 
 async def metrics(service: Service, _: Request) -> Response:
