@@ -38,6 +38,7 @@ class Case:
     record: Mapping[str, Any] = field(default_factory=dict)
     vendors: frozenset[str] = frozenset()
     silent_seconds: float | None = None
+    processes: int = 2
 
 
 def raised(words: str, **more: Any) -> Case:

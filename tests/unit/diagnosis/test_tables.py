@@ -18,7 +18,7 @@ LOGS = Path(__file__).parents[2] / "data" / "logs"
 
 def diagnosed(case: Case, kind: str = "command") -> Diagnosis | None:
     facts = Facts(
-        "20261130-120000-abcd", False, 2, {}, log=lambda: of_text(case.log), kind=kind,
+        "20261130-120000-abcd", False, case.processes, {}, log=lambda: of_text(case.log), kind=kind,
         vendors=case.vendors, silent_seconds=case.silent_seconds,
     )  # fmt: skip
     record = {"cause": "exit", "exit_code": 1, "signal": None, "stopped": False, **case.record}
@@ -76,12 +76,25 @@ GOOD = [
     "warning: 3 files skipped (Permission denied)",
     "oom handling enabled, out of memory batches are split",
     "epoch 1: nan values in column age were replaced",
+    "[SYN_API][info] HCCL error handling is on",
+    "NCCL backend is not available, using gloo",
+    "BrokenPipeError was ignored",
+    "wandb: 401 Client Error: Unauthorized for url: https://api.example.org/graphql",
 ]
+
+
+@pytest.mark.parametrize("words", ["BrokenPipeError: [Errno 32] Broken pipe", "OSError: [Errno 101] unreachable"])
+def test_one_process_has_no_peer_that_it_could_lose(words: str) -> None:
+    found = diagnosed(Case(TRACE + words + "\n", processes=1))
+    assert found
+    assert found.id == "python-exception"
 
 
 @pytest.mark.parametrize(
     "words",
     [
+        "NameResolutionError: api.example.org: Name or service not known",
+        "HTTPError: 403 Client Error: Forbidden for url: https://api.example.org/x",
         "ValueError: the label 7 is unknown",
         "KeyError: 'loss'",
         "AssertionError",
@@ -98,7 +111,7 @@ def test_an_unrelated_failure_after_an_ordinary_log_is_told_as_what_it_is(words:
 
 
 def test_an_ordinary_log_and_a_bare_exit_code_give_the_exit_code() -> None:
-    found = diagnosed(Case("\n".join(line for line in GOOD if "oom" not in line and "reset" not in line) + "\n"))
+    found = diagnosed(Case("\n".join(GOOD) + "\n", processes=1))
     assert found
     assert (found.id, found.line) == ("exit-code", None)
 
