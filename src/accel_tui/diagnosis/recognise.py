@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,6 +34,8 @@ WORDS_ALONE = frozenset({
     "DeviceMismatchError", "WrongCardError", "OutputInUseError",
 })  # fmt: skip
 """The worker's own findings are whole sentences for the owner of the job; their class says nothing to a person."""
+
+_RANK_INSIDE = re.compile(r"\[Rank:(\d{1,6})\]")
 
 RUNNING = "running"
 """Stands for the cause of a run that has not ended, see `standstill`."""
@@ -206,7 +209,7 @@ def _nearby(entry: Entry, lines: Sequence[Line], place: int) -> dict[str, str] |
 def _diagnosis(hit: _Hit, evidence: Evidence) -> Diagnosis:
     captured = {name: sanitise(text, limit=CAPTURED) for name, text in hit.captured.items()} | {"id": evidence.id}
     summary = filled(hit.entry.summary, captured)
-    line, rank = hit.line, None if hit.line is None else hit.line.rank
+    line, rank = hit.line, None if hit.line is None else _rank_of(hit.line)
     if line is not None and line.number is None:
         line = evidence.place_of(line.text) or line
     if rank is None and evidence.blamed is not None:
@@ -220,6 +223,12 @@ def _diagnosis(hit: _Hit, evidence: Evidence) -> Diagnosis:
         line=None if line is None else line.number,
         again=hit.entry.retry,
     )
+
+
+def _rank_of(line: Line) -> int | None:
+    """The rank in front of the line, else the one that bridges such as Gaudi's write into their own messages."""
+    match = _RANK_INSIDE.search(line.text)
+    return line.rank if line.rank is not None or match is None else int(match[1])
 
 
 def _quote(hit: _Hit) -> str:

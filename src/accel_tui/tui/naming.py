@@ -23,10 +23,12 @@ def short_name(device: Device) -> str:
 
 
 def number(device: Device) -> str:
-    """What a person calls it by within its vendor: module ID, rank by PCI address, `0.1` for a tile, `cpu`."""
+    """What a person calls it by within its vendor: module ID, rank by PCI address, `0.1` for a tile, `cpu`, `iGPU`."""
     if device.vendor == "cpu":
         return "cpu"
     card = device.module_id if device.module_id is not None else device.pci_order
+    if card is None and device.vendor == "xpu":
+        return "iGPU"  # it has no rank among the cards, and its index would be taken for one
     if card is None:
         card = device.index
     text = "?" if card is None else str(card)

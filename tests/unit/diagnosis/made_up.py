@@ -181,12 +181,13 @@ CASES: dict[str, Case] = {
     ),
     "gaudi-device-index": raised("RuntimeError: the only supported device idx is 0, got 1"),
     "gaudi-out-of-memory": raised(
-        "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::2147483648 (2048)MB",
+        "RuntimeError: [Rank:2] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::2147483648 (2048)MB",
         said="2147483648",
+        rank=2,
     ),
     "gaudi-host-memory": raised("RuntimeError: synStatus=3 [Out of HOST memory (OOM)] Host memory allocation failed"),
     "gaudi-graph-compile": raised(
-        "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_BRIDGE Exception in Compile thread...\n"
+        "RuntimeError: FATAL ERROR :: MODULE:PT_BRIDGE Exception in Compile thread...\n"
         "Graph compile failed. synStatus=synStatus 26 [Generic failure]."
     ),
     "gaudi-graph-compile-other": raised("RuntimeError: Graph compile failed. synStatus=1 [Invalid argument]."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accel_tui.jobs.selectors import parse, resolve
 from accel_tui.model.devices import Device
-from accel_tui.tui.naming import count, names_of, selector, short_name, summary
+from accel_tui.tui.naming import count, names_of, number, selector, short_name, summary
 from support.scene import gaudi_views, inventory, server, xpu_server
 
 
@@ -30,6 +30,7 @@ def test_tiles_and_integrated_gpus_have_names_too() -> None:
     integrated = Device("pci:0000:00:02.0", "xpu", "xpu", "UHD Graphics 770", index=0)
     assert selector([tile]) == "xpu:0.1"
     assert selector([integrated]) == "pci:0000:00:02.0"
+    assert number(integrated) == "iGPU"
 
 
 def test_devices_of_a_run_that_are_gone_keep_their_keys() -> None:
