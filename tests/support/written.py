@@ -28,7 +28,7 @@ class Written:
 
 def step(number: int) -> str:
     loss = 1.283 - number / 4000
-    return f"{{'loss': {loss:.3f}, 'grad_norm': 0.8, 'learning_rate': 1.8e-05, 'epoch': {number / 500:.2f}}}\n"
+    return f"{{'loss': {loss:.3f}, 'grad_norm': 0.8, 'learning_rate': 1.8e-05, 'epoch': {number / 500:.3f}}}\n"
 
 
 def training(base: Path) -> Written:

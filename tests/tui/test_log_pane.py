@@ -193,7 +193,7 @@ async def test_only_hits(failure: Written, tmp_path: Path) -> None:
         assert "2 lines" in text_of(stage)
         assert "Traceback" not in text_of(stage)
         await stage.press("ctrl+f")
-        assert "Traceback" in text_of(stage)
+        assert "▸ 4 lines  RuntimeError" in text_of(stage)
 
 
 async def test_from_trouble_to_trouble(failure: Written, tmp_path: Path) -> None:
@@ -201,8 +201,10 @@ async def test_from_trouble_to_trouble(failure: Written, tmp_path: Path) -> None
         await stage.press("m", "home", "right_curly_bracket")
         assert current(stage).startswith("[rank1]: WARNING")
         await stage.press("right_curly_bracket")
-        assert current(stage).startswith("[rank2]: Traceback")
-        await stage.press("right_curly_bracket", "right_curly_bracket", "right_curly_bracket")
+        assert current(stage).startswith("[rank2]: RuntimeError"), "a folded traceback is one trouble"
+        await stage.press("right_curly_bracket")
+        assert current(stage).startswith("ChildFailedError")
+        await stage.press("right_curly_bracket")
         assert current(stage).startswith("ChildFailedError")
         assert stage.app.desk.board.notices[-1].message == "no error or warning below"
         await stage.press("left_curly_bracket")
@@ -309,7 +311,7 @@ async def test_to_a_line_a_share_and_a_time(training: Written, tmp_path: Path) -
         await stage.press("number_sign", *"nonsense", "enter")
         assert "no line, share or time: nonsense" in text_of(stage)
         await stage.press("escape", "ctrl+p", *"42", "enter")
-        await stage.until(lambda: "'epoch': 0.08" in current(stage), "the palette leads to a line")
+        await stage.until(lambda: "'epoch': 0.080" in current(stage), "the palette leads to a line")
 
 
 async def test_a_time_needs_a_record_of_times(training: Written, tmp_path: Path) -> None:
@@ -419,3 +421,92 @@ async def test_what_is_shown_goes_to_a_file(failure: Written, tmp_path: Path) ->
         await stage.press("Y", "ctrl+u", *str(target), "enter", "o")
         await stage.until(lambda: len(target.read_text().splitlines()) == 88, "the whole log")
         assert not list(tmp_path.glob(".out.log*"))
+
+
+async def test_folds_open_and_close(failure: Written, tmp_path: Path) -> None:
+    failure.write("the same\n" * 1200 + "end\n")
+    async with opened(tmp_path, failure) as stage:
+        await stage.press("m")
+        shown = text_of(stage)
+        assert "▸ 1 200 times  the same" in shown
+        assert "▸ 4 lines  RuntimeError" in shown
+        assert "1 289 lines" in shown, "the log is as long as it is"
+        await stage.press("left_curly_bracket", "left_curly_bracket")
+        assert current(stage).startswith("[rank2]: RuntimeError")
+        await stage.press("z")
+        assert 'File "train.py", line 212' in text_of(stage)
+        await stage.press("z")
+        assert 'File "train.py", line 212' not in text_of(stage)
+        await stage.press("Z", "end")
+        assert "▸" not in text_of(stage)
+        assert text_of(stage).count("the same") > 10
+        await stage.press("Z")
+        assert "▸ 1 200 times  the same" in text_of(stage)
+
+
+async def test_a_hit_that_a_fold_hides_opens_it(failure: Written, tmp_path: Path) -> None:
+    async with opened(tmp_path, failure) as stage:
+        await stage.press("m", "slash", *"trainer.train", "enter")
+        assert current(stage) == "[rank2]:     trainer.train()"
+        assert "trainer.train()" in text_of(stage)
+
+
+async def test_a_fold_is_copied_whole(failure: Written, tmp_path: Path) -> None:
+    async with opened(tmp_path, failure) as stage:
+        await stage.press("left_curly_bracket", "left_curly_bracket", "y")
+        assert len(copied(stage).splitlines()) == 4
+        assert "trainer.train()" in copied(stage)
+
+
+async def test_folds_while_the_log_grows(training: Written, tmp_path: Path) -> None:
+    async with opened(tmp_path, training) as stage:
+        for count in (2, 3, 4):
+            training.write("waits for a lock\n")
+            await look(stage)
+            assert ("▸" in text_of(stage)) == (count > 2)
+        assert "▸ 3 times" in text_of(stage)
+        assert text_of(stage).count("waits for a lock") == 1
+
+
+def bar_frame(done: int, total: int = 200, label: str = "") -> str:
+    share = 100 * done // total
+    return f"{label}{share:3}%|{'#' * (share // 10):<10}| {done}/{total} [00:05<00:07,  8.1it/s]"
+
+
+async def test_bars_of_four_ranks_are_untangled(training: Written, tmp_path: Path) -> None:
+    for number in range(1, 60):
+        for rank in range(4):
+            training.write(f"[rank{rank}]:{bar_frame(number + 10 * rank, label='Tokenize: ')}\n")
+        if number == 30:
+            training.write("[rank2]: a plain line between them\n")
+    async with opened(tmp_path, training) as stage:
+        await stage.press("m")
+        shown = text_of(stage)
+        for rank in range(4):
+            row = next(line for line in shown.split("\n") if f"rank {rank}" in line)
+            assert f"{59 + 10 * rank}/200" in row
+            assert "Tokenize" in row
+        assert "a plain line between them" in shown
+        assert shown.count("Tokenize") <= 8, "four live rows, and two folded runs of frames"
+        training.write(f"[rank1]:{bar_frame(150, label='Tokenize: ')}\n")
+        await look(stage)
+        assert "150/200" in text_of(stage)
+        await stage.press("backslash")
+        assert text_of(stage).count("Tokenize") > 20
+        assert "raw" in text_of(stage)
+        await stage.press("backslash")
+        assert text_of(stage).count("Tokenize") <= 8
+
+
+async def test_a_line_of_six_megabytes_of_frames(training: Written, tmp_path: Path) -> None:
+    with training.log.open("a") as file:
+        for number in range(120_000):
+            file.write("\r" + bar_frame(number, 120_000))
+    assert training.log.stat().st_size > 6e6
+    async with opened(tmp_path, training) as stage:
+        await stage.press("m")
+        assert "119 999/120 000" in text_of(stage)
+        await stage.press("home", "end", "backslash")
+        assert "␍" in text_of(stage)
+        await stage.press("enter")
+        assert "119999/120000" in text_of(stage)

@@ -37,6 +37,10 @@ class Line:
     """Whether its beginning was left out because it was too long."""
     discarded: bool = False
     """A hole: these bytes were given back to the disk. `data` is empty."""
+    folded: int = 0
+    """How many lines it stands for where several are shown as one: `data` is the last of them."""
+    kind: int = 0
+    """Why they are one: a `logs.folds.Kind`."""
 
 
 def last_frame(data: bytes) -> bytes:

@@ -90,6 +90,7 @@ _TABLE = (
     Key("log.follow", "f,end", "follow", "follow the end of the log", _CHARTS),
     Key("log.fold", "z", "fold", "fold or open", _CHARTS),
     Key("log.fold_all", "Z", "fold all", "fold or open all", _CHARTS),
+    Key("log.raw", "backslash", "raw", "as it was written, or untangled", _CHARTS),
     Key("log.only_matches", "ctrl+f", "only hits", "only matching lines", _CHARTS),
     Key("log.go", "number_sign", "go to", "go to a line, a share or a time", _CHARTS),
     Key("log.cause", "J", "cause", "go to the line that says why it failed", _CHARTS),

@@ -21,6 +21,8 @@ class LogLine(NamedTuple):
     text: str
     head: str = ""
     """How the line began before a carriage return, where one stands in it: prefixes such as a rank are there."""
+    folded: str = ""
+    """What it stands for where several lines are shown as one: `14 lines`."""
 
 
 class Dressed(NamedTuple):

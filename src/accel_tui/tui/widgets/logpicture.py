@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeAlias
 
 from rich.segment import Segment
 from textual.cache import LRUCache
@@ -11,15 +12,22 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.theme import Theme
 
+from accel_tui.logs.folds import Kind
+from accel_tui.logs.frames import shown
 from accel_tui.logs.lines import Line
 from accel_tui.text import sanitise
 from accel_tui.tui.glyphs import size as size_text
+from accel_tui.tui.glyphs import thousands
+from accel_tui.tui.widgets.folded import FoldedWindow, what
 from accel_tui.tui.widgets.hits import marked
 from accel_tui.tui.widgets.logline import Dressed, LogLine, Map, cropped
 from accel_tui.tui.widgets.logwindow import LogWindow
 from accel_tui.tui.widgets.narrow import NarrowWindow
 from accel_tui.tui.widgets.painted import Painted
 from accel_tui.tui.widgets.pieces import Cell, Piece, segments
+
+Window: TypeAlias = "LogWindow | FoldedWindow | NarrowWindow"
+"""Which lines of a log stand in which row."""
 
 KEPT_STRIPS = 1024
 HEAD_BYTES = 80
@@ -28,19 +36,19 @@ HEAD_BYTES = 80
 class LogPicture(ScrollView, Painted):
     """Draws the lines that stand in a window of a log; which ones these are is decided by whoever inherits it."""
 
-    def __init__(
-        self, window: LogWindow | NarrowWindow | None, dress: Callable[[LogLine], Dressed], *, id: str | None
-    ) -> None:
+    def __init__(self, window: Window | None, dress: Callable[[LogLine], Dressed], *, id: str | None) -> None:
         super().__init__(id=id)
         self._window = window
         self._dress = dress
         self._left = 0
         self._visible: tuple[tuple[int, int], list[Line]] = ((0, 0), [])
-        self._strips: LRUCache[tuple[int, int], tuple[Strip, Strip]] = LRUCache(KEPT_STRIPS)
+        self._strips: LRUCache[tuple[int, int, int], tuple[Strip, Strip]] = LRUCache(KEPT_STRIPS)
         self._pattern: re.Pattern[str] | None = None
         self._current: int | None = None
         self._selected: tuple[int, int] | None = None
         self._map: Map = {}
+        self._raw = False
+        """Lines are shown as they were written: every frame, nothing folded."""
         self._empty: tuple[Cell, ...] = ()
 
     def redress(self) -> None:
@@ -119,7 +127,7 @@ class LogPicture(ScrollView, Painted):
 
     def _strip(self, line: Line, y: int) -> tuple[Strip, Strip]:
         """What stays when the view goes sideways, and the line."""
-        key = (line.offset, line.end)
+        key = (line.offset, line.end, line.folded)
         strips = self._strips.get(key)
         if strips is None:
             strips = self._draw(line, y)
@@ -131,12 +139,13 @@ class LogPicture(ScrollView, Painted):
         if line.discarded:
             words = f"{size_text(line.end - line.offset)} of the log were given back to the disk"
             return Strip([]), Strip(segments((Piece(words, "faint"),), self.palette, self.surface))
-        text = sanitise(line.data)
+        text = sanitise(written(line.data) if self._raw else shown(line.data))
         if self.glyphs.ascii and not text.isascii():
             text = text.encode("ascii", "replace").decode()
         number = None if self._window is None else self._window.label(self.scroll_offset.y + y, line)
         head = sanitise(line.data[:HEAD_BYTES].partition(b"\r")[0]) if b"\r" in line.data else ""
-        gutter, content = self._dress(LogLine(number, line.offset, text, head))
+        folded = what(Kind(line.kind), line.folded, thousands(line.folded))
+        gutter, content = self._dress(LogLine(number, line.offset, text, head, folded))
         current = self._is_current(line)
         if self._pattern is not None:
             content = marked(content, self._pattern, current=current)
@@ -152,3 +161,8 @@ class LogPicture(ScrollView, Painted):
     def _map_cell(self, mark: str | None) -> Segment:
         sign = " " if mark is None else self.glyphs.text("cursor")
         return Segment(sign, self.palette.style(mark or "text", self.surface))
+
+
+def written(data: bytes) -> str:
+    """A line with the carriage returns in it made visible."""
+    return data.rstrip(b"\r").replace(b"\r", "\u240d".encode()).decode("utf-8", "replace")

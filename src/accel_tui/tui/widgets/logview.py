@@ -17,8 +17,9 @@ from textual.timer import Timer
 from accel_tui.logs.lines import Line
 from accel_tui.logs.search import Finder
 from accel_tui.logs.source import ByteSource
+from accel_tui.tui.widgets.folded import FoldedWindow
 from accel_tui.tui.widgets.logline import Dressed, LogLine, Status, plain
-from accel_tui.tui.widgets.logpicture import LogPicture
+from accel_tui.tui.widgets.logpicture import LogPicture, Window
 from accel_tui.tui.widgets.logwindow import LogWindow
 from accel_tui.tui.widgets.narrow import NarrowWindow
 from accel_tui.tui.widgets.pace import Pace
@@ -72,6 +73,7 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
         *,
         rate: float = 5.0,
         dress: Callable[[LogLine], Dressed] | None = None,
+        folds: bool = False,
         id: str | None = None,
     ) -> None:
         """
@@ -79,12 +81,16 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
             source: What is shown; `open` gives another.
             rate: Looks at the source per second; 0 leaves them to the caller. Where the terminal cannot keep up with
                 what is drawn, there is one a second.
+            folds: Show tracebacks, repeated lines and frames of progress bars as one row each, in sources that `open`
+                gives.
             dress: Gives a line its looks: columns before it, roles. Texts that it adds must be clean.
         """
         super().__init__(None if source is None else LogWindow(source), dress or plain, id=id)
         self._rate = rate
+        self._folds = folds
+        self._folded: FoldedWindow | None = None
         self._generation = 0
-        self._counting: LogWindow | NarrowWindow | None = None
+        self._counting: Window | None = None
         self._following = True
         self._steering = False
         self._anchor: int | None = None
@@ -98,7 +104,8 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
 
     def open(self, source: ByteSource | None) -> None:
         """Show another source, from its end on."""
-        self._window = None if source is None else LogWindow(source)
+        self._folded = None
+        self._window = None if source is None else self._whole(LogWindow(source))
         self._generation = 0 if self._window is None else self._window.generation
         self._following, self._left, self._current, self._replaced = True, 0, None, 0
         self._selected = None
@@ -109,10 +116,61 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
         old, top = self._window, self.first_visible
         if old is None:
             return
-        base = old.base if isinstance(old, NarrowWindow) else old
-        self._window = base if finder is None else NarrowWindow(base, finder)
+        self._window = self._whole(old.base) if finder is None else NarrowWindow(old.base, finder)
         self._anchor = None if top is None or self._following else top.offset
         self._start_over()
+
+    def _whole(self, base: LogWindow) -> Window:
+        """All lines, folded where that is wanted; what a person opened stays open."""
+        if not self._folds or self._raw:
+            return base
+        if self._folded is None or self._folded.base is not base:
+            self._folded = FoldedWindow(base)
+        return self._folded
+
+    def show_raw(self, raw: bool) -> None:
+        """Show lines as they were written: every frame, nothing folded; or again what a person reads."""
+        if raw != self._raw:
+            self._raw = raw
+            if not isinstance(self._window, NarrowWindow):
+                self.narrow(None)
+            self._forget()
+            self.refresh()
+
+    @property
+    def raw(self) -> bool:
+        """Lines are shown as they were written."""
+        return self._raw
+
+    def toggle_fold(self) -> bool:
+        """Open the fold of the current line, or close it again; False where there is none."""
+        line, window = self.line_here(), self._window
+        if line is None or not isinstance(window, FoldedWindow) or not window.toggle(line.offset):
+            return False
+        self._folds_changed(window)
+        return True
+
+    def toggle_folds(self) -> bool | None:
+        """Open all folds, or close all; whether they are open now, None where nothing is folded."""
+        window = self._window
+        if not isinstance(window, FoldedWindow):
+            return None
+        opened = window.toggle_all()
+        self._folds_changed(window)
+        return opened
+
+    def _folds_changed(self, window: FoldedWindow) -> None:
+        lines = self._visible[1]
+        offset = lines[0].offset if lines else 0
+        self._forget()
+        self._settle(None if self._following else window.number_at(offset))
+        self.refresh()
+
+    def span(self, offset: int) -> tuple[int, int]:
+        """Where the row that shows a byte begins and ends in the source."""
+        window = self._window
+        found = [] if window is None else window.lines(window.number_at(offset), 1)
+        return (found[0].offset, found[0].end) if found else (offset, offset + 1)
 
     def _start_over(self) -> None:
         self._counting = None
@@ -132,15 +190,18 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
         """What is shown."""
         return None if self._window is None else self._window.source
 
-    def go_to(self, offset: int, *, near: bool = False) -> None:
+    def go_to(self, offset: int, *, near: bool = False, open_fold: bool = True) -> None:
         """Show the line that holds a byte and mark it as the current one; following ends.
 
-        It stands in the middle then; with `near` the view moves no further than it has to.
+        It stands in the middle then; with `near` the view moves no further than it has to. A fold that hides it is
+        opened, unless the line that the fold shows is good enough.
         """
         if self._window is None:
             return
         self._current = offset
         self._forget()
+        if open_fold and isinstance(self._window, FoldedWindow) and self._window.reveal(offset):
+            self._settle()
         self._set_following(False)
         number, top, height = self._window.number_at(offset), self.scroll_offset.y, self.size.height
         self._scroll_to_line(max(number - height + 1, min(top, number)) if near else number - height // 2)
@@ -162,9 +223,9 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
     async def go_to_line(self, number: int) -> None:
         """Show the line of that number (from 0) in the whole log, or its last, once all lines were counted."""
         window = self._window
-        base = window.base if isinstance(window, NarrowWindow) else window
-        if base is None:
+        if window is None:
             return
+        base = window.base
         while not base.counted and window is self._window:
             await asyncio.sleep(_COUNTED_SECONDS)
         if window is self._window:
@@ -243,7 +304,7 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
             self._counting = window
             self.run_worker(self._count(window), group="count", exclusive=True)
 
-    async def _count(self, window: LogWindow | NarrowWindow) -> None:
+    async def _count(self, window: Window) -> None:
         """Count all lines in small steps; then put the view where the same lines have their exact numbers."""
         while not window.count():
             await asyncio.sleep(0)
@@ -313,8 +374,9 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
 
     def _tell(self) -> None:
         window = self._window
-        total = self.virtual_size.height
-        behind = 0 if self._following else max(0, total - self.scroll_offset.y - self.size.height)
+        total = 0 if window is None else window.all_lines
+        below = self.scroll_offset.y + self.size.height
+        behind = 0 if self._following or window is None else max(0, window.below(below))
         exact = window is None or window.counted or not window.end
         status = Status(total, exact, behind, self._following, self._replaced)
         if status != self._status:
@@ -323,4 +385,4 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
 
 
 def _identity(line: Line) -> tuple[int, int, bool]:
-    return (line.offset, line.end, line.complete)
+    return (line.offset, line.end + line.folded, line.complete)

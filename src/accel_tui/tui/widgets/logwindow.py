@@ -26,6 +26,11 @@ class LogWindow:
         """Counts replacements of the source; offsets hold within one."""
         self._line_bytes = 1.0  # of one line, by the sample at the end
 
+    @property
+    def base(self) -> LogWindow:
+        """The window of all lines: this one."""
+        return self
+
     def look(self) -> bool:
         """Ask for the size of now; True when something was written, cut or replaced."""
         size = self.source.size()
@@ -62,6 +67,15 @@ class LogWindow:
             return max(1, round(self.end / self._line_bytes))
         unfinished = self.source.read(self.end - 1, 1) != b"\n"
         return self._index.line_ends + unfinished
+
+    @property
+    def all_lines(self) -> int:
+        """Lines that the rows stand for."""
+        return self.total
+
+    def below(self, row: int) -> int:
+        """Lines from a row on."""
+        return self.total - row
 
     def lines(self, first: int, count: int) -> list[Line]:
         """Up to `count` lines from number `first` (from 0) on; before they are counted the place is approximate."""

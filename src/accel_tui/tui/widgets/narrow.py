@@ -37,6 +37,13 @@ class NarrowWindow:
     def total(self) -> int:
         return self._matches.count
 
+    @property
+    def all_lines(self) -> int:
+        return self.total
+
+    def below(self, row: int) -> int:
+        return self.total - row
+
     def look(self) -> bool:
         news = self.base.look()
         if news or not self._matches.position:

@@ -20,6 +20,7 @@ from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.panes import Pane
 from accel_tui.tui.panes.log import words
+from accel_tui.tui.panes.log.bars import LiveBars
 from accel_tui.tui.panes.log.dress import Columns, dressed
 from accel_tui.tui.panes.log.finding import FindLine, Search, seek
 from accel_tui.tui.panes.log.places import Places
@@ -30,7 +31,7 @@ from accel_tui.tui.widgets.lines import Lines
 from accel_tui.tui.widgets.logline import Dressed, LogLine, Status, spread
 from accel_tui.tui.widgets.logview import LogView
 from accel_tui.tui.widgets.painted import ASCII_CLASS
-from accel_tui.tui.widgets.pieces import LONGEST, Cell, Piece, Rule
+from accel_tui.tui.widgets.pieces import LONGEST, Cell, Ends, Piece, Rule
 
 _SAMPLE = 128 * 1024
 """Bytes at both ends in which ranks are looked for when a log is opened."""
@@ -51,6 +52,7 @@ class LogPane(Pane):
         *("find.open", "find.next", "find.previous", "find.regex", "event.next", "event.previous"),
         *("part.next", "part.previous", "log.follow", "log.only_matches", "item.open", "item.copy", "item.clear"),
         *("item.range", "item.range_up", "item.export", "log.go", "log.mark", "log.next_mark", "log.cause"),
+        *("log.fold", "log.fold_all", "log.raw"),
     )
     FOOT = ("find.open", "event.next", "part.next", "log.follow", "find.next", "log.only_matches", "item.copy")
     WORDS: ClassVar[dict[str, str]] = {"part.next": "rank", "item.open": "whole line", "item.copy": "copy line"}
@@ -72,6 +74,7 @@ class LogPane(Pane):
         """Finds the lines of the chosen rank."""
         self._only_hits = False
         self._columns = Columns()
+        self._bars = LiveBars()
         self._hidden_cards: set[str] = set()
         self._cut: tuple[int, float] = (0, 0.0)
 
@@ -83,7 +86,7 @@ class LogPane(Pane):
         )
         yield Lines(id="card")
         yield Lines([()], id="cut")
-        yield LogView(dress=self._dress, id="text")
+        yield LogView(dress=self._dress, folds=True, id="text")
         yield Lines(id="progress")
         yield FindLine(keys)
 
@@ -140,6 +143,7 @@ class LogPane(Pane):
         if self.find.is_open:
             self.find.close()
         self._columns = Columns()
+        self._bars = LiveBars()
         self._places.open(None if subject is None else subject.key)
         self.view.open(self._source)
 
@@ -178,14 +182,22 @@ class LogPane(Pane):
             card = words.card(run, board, self.view.size.width, keys, self.glyphs)
         self.set_class(bool(card), "-card")
         self.query_one("#card", Lines).show(card)
-        line = words.progress(run, self.view.size.width, self.glyphs) if roomy else None
+        lines: list[Cell | Ends] = []
+        if roomy:
+            if self._source is not None and not self.view.raw:
+                self._bars.look(self._source)
+            line = words.progress(run, self.view.size.width, self.glyphs)
+            lines = [*self._bars.rows(self.view.size.width, self.glyphs, self.size.height // 3, run)]
+            lines += [] if line is None else [line]
         over = run is not None and run.state is RunState.FINISHED
         rule = Rule("progress when it ended" if over else "")
-        self.query_one("#progress", Lines).show([] if line is None else [rule, line])
+        self.query_one("#progress", Lines).show([rule, *lines] if lines else [])
 
     def _show_border(self) -> None:
         status = self.view.status
-        about = words.title(self._subject, status, self._ranks, self._rank, only_hits=self._only_hits)
+        about = words.title(
+            self._subject, status, self._ranks, self._rank, only_hits=self._only_hits, raw=self.view.raw
+        )  # fmt: skip
         facts: list[Piece] = []
         if self._subject is not None and status.total:
             facts.append(Piece(words.length(status), "muted"))
@@ -207,6 +219,7 @@ class LogPane(Pane):
         self._mark_cut(message.status)
         self._arrange_columns()
         self._search.count()
+        self._show_around(self.board, None if self._subject is None else self._subject.run)
         self._show_border()
 
     def _mark_cut(self, status: Status) -> None:
@@ -270,6 +283,19 @@ class LogPane(Pane):
     def do_item_export(self) -> None:
         if self._subject is not None:
             self._taking.export(self._subject.name, self.view.finder)
+
+    def do_log_fold(self) -> None:
+        if not self.view.toggle_fold():
+            self.services.desk.say("nothing is folded here")
+
+    def do_log_fold_all(self) -> None:
+        opened = self.view.toggle_folds()
+        if opened is not None:
+            self.services.desk.say("all folds are open" if opened else "all folds are closed")
+
+    def do_log_raw(self) -> None:
+        self.view.show_raw(not self.view.raw)
+        self._show_border()
 
     # Places
 

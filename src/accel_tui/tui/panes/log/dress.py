@@ -66,8 +66,9 @@ def dressed(
         gutter.append(Piece(f"{LAUNCHER if rank is None else rank:>{columns.ranks}}", "muted"))
     if gutter:
         gutter.append(Piece(glyphs.text("upright"), "line"))
+    fold = (Piece(f"{glyphs.text('folded')} ", "accent"), Piece(f"{line.folded}  ", "muted")) if line.folded else ()
     mark = Piece(glyphs.text("event"), "accent", bold=True) if marked else Piece(" ")
     if severity is None:
-        return Dressed((*gutter, Piece(" "), mark), (Piece(text),))
+        return Dressed((*gutter, Piece(" "), mark), (*fold, Piece(text)))
     sign, role = _SIGNS[severity]
-    return Dressed((*gutter, Piece(glyphs.text(sign), role), mark), (Piece(text, role),))
+    return Dressed((*gutter, Piece(glyphs.text(sign), role), mark), (*fold, Piece(text, role)))

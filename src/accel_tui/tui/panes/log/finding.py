@@ -208,16 +208,21 @@ async def seek(view: LogView, finder: Finder, *, ahead: bool, here: bool = False
     if source is None:
         return False
     end = source.size()
-    chunk = CHUNK // 4 if isinstance(finder, Problems) else CHUNK  # judging lines takes longer than finding a text
+    trouble = isinstance(finder, Problems)
+    chunk = CHUNK // 4 if trouble else CHUNK  # judging lines takes longer than finding a text
     first, last = view.page
     current = view.current
     if current is None or not first <= current < last:
         current = None
     if ahead:
         after = first - 1 if here or current is None else current
+        if trouble and current is not None and after == current:
+            after = view.span(current)[1] - 1  # a traceback that is shown as one line is one trouble
         passes = [forward(source, finder, after, end, chunk=chunk), forward(source, finder, -1, after + 1, chunk=chunk)]
     else:
         before = last if here or current is None else line_start(source, current)
+        if trouble and before not in (last, 0):
+            before = view.span(before)[0]
         passes = [backward(source, finder, before, chunk=chunk), _behind(source, finder, before, end)]
     turn = time.monotonic()
     for number, hits in enumerate(passes[: 2 if around else 1]):
@@ -227,7 +232,7 @@ async def seek(view: LogView, finder: Finder, *, ahead: bool, here: bool = False
                     await asyncio.sleep(0)
                     turn = time.monotonic()
                 continue
-            view.go_to(hit.start)
+            view.go_to(hit.start, open_fold=not trouble)
             return None if number else True
     return False
 

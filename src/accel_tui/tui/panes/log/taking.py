@@ -55,7 +55,7 @@ class Taking:
             self._ends = (self._ends[0], place)
             view.go_to(place, near=True)
         low, high = sorted(self._ends)
-        view.select(low, high + 1)
+        view.select(low, view.span(high)[1])
 
     def copy(self) -> None:
         """The selected lines, else the current one, to the clipboard."""
@@ -63,9 +63,11 @@ class Taking:
         here = view.line_here()
         if here is None or view.source is None:
             return
-        low, high = sorted(self._ends) if self._ends is not None else (here.offset, here.offset)
+        low, high = (here.offset, here.end)
+        if self._ends is not None:
+            low, high = min(self._ends), view.span(max(self._ends))[1]
         lines, used = [], 0
-        for text in texts(view.source, low, high + 1, view.finder):
+        for text in texts(view.source, low, high, view.finder):
             lines.append(text)
             used += len(text.encode()) + 1
             if used > CLIPBOARD_BYTES:
@@ -113,8 +115,9 @@ class Taking:
         source = view.source
         if source is None:
             return
-        low, high = (0, source.size()) if self._ends is None else sorted(self._ends)
-        high += self._ends is not None
+        low, high = (0, source.size())
+        if self._ends is not None:
+            low, high = min(self._ends), view.span(max(self._ends))[1]
         try:
             count = await in_thread("accel-tui writes", lambda: write_lines(path, texts(source, low, high, finder)))
         except OSError as fault:

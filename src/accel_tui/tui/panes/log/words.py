@@ -149,7 +149,9 @@ def _figures(run: Run, room: int, *, live: bool) -> Cell:
     )
 
 
-def title(subject: Subject | None, status: Status, ranks: frozenset[int], rank: int | None, *, only_hits: bool) -> Cell:
+def title(
+    subject: Subject | None, status: Status, ranks: frozenset[int], rank: int | None, *, only_hits: bool, raw: bool
+) -> Cell:
     """Subject and mode: `qwen3-lora  all ranks, following`."""
     if subject is None:
         return ()
@@ -160,6 +162,8 @@ def title(subject: Subject | None, status: Status, ranks: frozenset[int], rank: 
         modes.append("all ranks")
     if only_hits:
         modes.append("only hits")
+    if raw:
+        modes.append("raw")
     if status.total and status.following and subject.live:
         modes.append("following")
     mode = Piece("  " + ", ".join(modes) if modes else "", "muted")

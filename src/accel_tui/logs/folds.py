@@ -1,0 +1,196 @@
+"""Lines that belong together and are shown as one: a traceback, the same line again and again, frames of a bar.
+
+A fold stands for consecutive lines; its last one is shown. They are found in one pass over whole lines and kept up
+while the source grows; a fold at the end may still become longer.
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+import re
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
+
+from accel_tui.logs.frames import SIGN, only_frames
+from accel_tui.logs.lines import LONGEST_LINE
+from accel_tui.logs.ranks import split_rank
+from accel_tui.logs.search import CHUNK, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accel_tui.logs.source import ByteSource
+
+MOST_FOLDS = 200_000
+"""What is kept takes 33 bytes for each; a log with more is shown unfolded from there on."""
+_TRACEBACK = b"Traceback (most recent call last):"
+_PREFIX = re.compile(rb"^(?:\[default\d{1,5}\]:)?(?:\[rank\d{1,5}\]:)*(?:(?<=\]:) )?", re.MULTILINE)
+
+
+class Kind(enum.IntEnum):
+    """Why lines are folded."""
+
+    REPEAT = 0
+    TRACEBACK = 1
+    FRAMES = 2
+
+
+class Fold(NamedTuple):
+    """Lines that are shown as one."""
+
+    number: int
+    """Number of the first one, from 0."""
+    lines: int
+    offset: int
+    """Where the first one begins."""
+    last: int
+    """Where the one begins that is shown."""
+    kind: Kind
+
+
+class Folds:
+    """All folds of a source, in order."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self._begin()
+
+    def _begin(self) -> None:
+        self.generation = self._source.generation
+        self.position = 0
+        """Bytes whose folds are known: whole lines."""
+        self.numbers, self.counts = array("Q"), array("Q")
+        self._offsets, self._lasts, self._kinds = array("Q"), array("Q"), array("B")
+        self._line = 0  # number of the line at `position`
+        self._blocks: Iterator[tuple[int, bytes]] | None = None
+        self._first = (0, 0)  # number and place of the line that may begin a fold
+        self._open: Kind | None = None
+        self._stored = False  # the open fold has more than one line
+        self._text = b""  # of the first line, for repeats
+        self._rank: int | None = None  # whose traceback it is
+        self._blanks = 0
+        """Blank lines since the last frame: they belong to the bar only when another frame follows."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, place: int) -> Fold:
+        kind = Kind(self._kinds[place])
+        return Fold(self.numbers[place], self.counts[place], self._offsets[place], self._lasts[place], kind)
+
+    def step(self) -> bool:
+        """Look at one piece more; True when all whole lines that are there now were looked at."""
+        size = self._source.size()
+        if self._source.generation != self.generation:
+            self._begin()
+        if len(self) >= MOST_FOLDS:
+            return True
+        if self._blocks is None:
+            if self.position >= size:
+                return True
+            self._blocks = blocks(self._source, self.position, size, CHUNK)
+        found = next(self._blocks, None)
+        if found is None:
+            self._blocks = None
+            return True
+        place, block = found
+        if block.endswith(b"\n"):
+            if place > self.position and self._source.hole_end(self.position) > self.position:
+                self._close()
+            self._take(place, block)
+        return False
+
+    def _take(self, place: int, block: bytes) -> None:
+        raw = block.split(b"\n")
+        raw.pop()
+        named = b"[rank" in block or b"[default" in block
+        bare = _PREFIX.sub(b"", block).split(b"\n")[: len(raw)] if named else raw
+        if self._is_plain(block, bare):
+            self._line += len(raw)
+            self.position = place + len(block)
+            self._begin_repeat(bare[-1], self._line - 1, self.position - len(raw[-1]) - 1)
+            return
+        begin = self.position if len(raw[0]) >= LONGEST_LINE else place  # of a longer line the tail alone is here
+        for line, said in zip(raw, bare, strict=True):
+            self._look(line, said, begin)
+            place += len(line) + 1
+            begin = place
+            self._line += 1
+        self.position = place
+
+    def _is_plain(self, block: bytes, bare: list[bytes]) -> bool:
+        """Nothing in this block can belong to a fold: true for most, and quickly known."""
+        if SIGN in block or _TRACEBACK in block or self._open in (Kind.TRACEBACK, Kind.FRAMES):
+            return False
+        return bare[0] != self._text and not any(map(operator.eq, bare, bare[1:]))
+
+    def _look(self, line: bytes, said: bytes, place: int) -> None:
+        if self._goes_on(line, said, place):
+            return
+        self._close()
+        if said.startswith(_TRACEBACK):
+            self._start(Kind.TRACEBACK, place)
+            self._rank = _rank_of(line)
+        elif SIGN in line and only_frames(line):
+            self._start(Kind.FRAMES, place)
+        else:
+            self._begin_repeat(said, self._line, place)
+
+    def _goes_on(self, line: bytes, said: bytes, place: int) -> bool:
+        """Whether the line belongs to the fold that is open."""
+        if self._open is Kind.REPEAT:
+            same = said == self._text and bool(said.strip())
+            if same:
+                self._extend(place)
+            return same
+        if self._open is Kind.FRAMES:
+            return self._frame_goes_on(line, said, place)
+        if self._open is Kind.TRACEBACK and _rank_of(line) == self._rank:
+            if said.startswith(_TRACEBACK):
+                return False
+            self._extend(place)
+            if said.strip() and not said.startswith((b" ", b"\t")):
+                self._open = None  # the line that names the exception
+            return True
+        return False
+
+    def _frame_goes_on(self, line: bytes, said: bytes, place: int) -> bool:
+        if SIGN in line and only_frames(line):
+            self._extend(place)
+            self._blanks = 0
+            return True
+        if not said.replace(b"\r", b"").strip():
+            self._blanks += 1
+            return True
+        return False
+
+    def _begin_repeat(self, said: bytes, number: int, place: int) -> None:
+        self._open, self._stored, self._text, self._first = Kind.REPEAT, False, said, (number, place)
+
+    def _start(self, kind: Kind, place: int) -> None:
+        self._open, self._stored, self._first, self._blanks = kind, False, (self._line, place), 0
+
+    def _extend(self, place: int) -> None:
+        """The line at `place` belongs to the open fold."""
+        if not self._stored:
+            number, begin = self._first
+            self.numbers.append(number)
+            self.counts.append(0)
+            self._offsets.append(begin)
+            self._lasts.append(begin)
+            self._kinds.append(self._open or 0)
+            self._stored = True
+        self.counts[-1] = self._line - self.numbers[-1] + 1
+        self._lasts[-1] = place
+
+    def _close(self) -> None:
+        """The open fold ends here. A traceback that was cut short by others' lines has no last line to show."""
+        if self._open is Kind.TRACEBACK and self._stored:
+            for kept in (self.numbers, self.counts, self._offsets, self._lasts, self._kinds):
+                kept.pop()
+        self._open, self._stored, self._text = None, False, b""
+
+
+def _rank_of(line: bytes) -> int | None:
+    return split_rank(line[:64].decode("utf-8", "replace"))[0]
