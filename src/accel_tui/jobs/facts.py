@@ -20,17 +20,9 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS = 20.0
 DEEP_DEADLINE_SECONDS = 90.0
 """With an import of torch and a start of the vendor's runtime, on a host that works for others meanwhile."""
-DEEP_SECONDS = 30.0
-"""How long an answer about devices is remembered: cards come and go."""
 MOST_BYTES = 64 * 1024
 
-# What a device library reads of its environment: an answer about devices holds for these values alone.
-_DEVICE_VARIABLES = (
-    "HABANA_VISIBLE_MODULES", "HLS_MODULE_ID", "PT_HPU_LAZY_MODE", "TORCH_DEVICE_BACKEND_AUTOLOAD", "ZE_AFFINITY_MASK",
-    "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "ONEAPI_DEVICE_SELECTOR",
-)  # fmt: skip
-
-_known: dict[tuple[Any, ...], tuple[Facts, float]] = {}
+_known: dict[tuple[Any, ...], Facts] = {}
 
 
 @dataclass(frozen=True)
@@ -56,18 +48,16 @@ class Facts:
 def facts(python: str, environment: Mapping[str, str], *, deep: bool = False, training: bool = False) -> Facts:
     """What `python` says about itself under `environment`; remembered while its packages do not change.
 
-    Executes `python`. `deep` lets it import torch and count devices, which takes seconds, and is remembered for
-    `DEEP_SECONDS`; `training` adds where a Trainer would work.
+    Executes `python`. `deep` lets it import torch and count devices, which takes seconds, and `training` adds where a
+    Trainer would work: cards come and go, so such an answer is never remembered.
     """
     options = [name for name, wanted in (("--deep", deep), ("--training", training)) if wanted]
-    key = _key(python, environment, options)
+    key = None if options else _key(python, environment)
     if key is not None and key in _known:
-        answer, then = _known[key]
-        if not options or time.monotonic() - then < DEEP_SECONDS:
-            return answer
+        return _known[key]
     answer = _ask(python, environment, options)
     if key is not None and answer.fault is None:
-        _known[key] = (answer, time.monotonic())
+        _known[key] = answer
     return answer
 
 
@@ -76,7 +66,7 @@ def forget() -> None:
     _known.clear()
 
 
-def _key(python: str, environment: Mapping[str, str], options: list[str]) -> tuple[Any, ...] | None:
+def _key(python: str, environment: Mapping[str, str]) -> tuple[Any, ...] | None:
     """What the answer depends on; None when it cannot be told, and nothing is remembered."""
     stamps: list[int] = []
     prefix = Path(python).parent.parent
@@ -89,8 +79,7 @@ def _key(python: str, environment: Mapping[str, str], options: list[str]) -> tup
         return None
     # The worker's own entry names the run's folder and is the same code everywhere.
     path = [part for part in environment.get("PYTHONPATH", "").split(":") if not part.endswith("/worker.pyz")]
-    masks = tuple(environment.get(name) for name in _DEVICE_VARIABLES) if options else ()
-    return (python, *stamps, *path, environment.get("PYTHONHOME"), *options, masks)
+    return (python, *stamps, *path, environment.get("PYTHONHOME"))
 
 
 def _ask(python: str, environment: Mapping[str, str], options: list[str]) -> Facts:
@@ -102,8 +91,10 @@ def _ask(python: str, environment: Mapping[str, str], options: list[str]) -> Fac
         path = ":".join(part for part in (str(archive), environment.get("PYTHONPATH", "")) if part)
         argv = [python, "-m", "accel_tui_worker", "facts", *options]
         seconds = DEEP_DEADLINE_SECONDS if options else DEADLINE_SECONDS
+        # Not a process of the run, though it has the run's environment.
+        kept = {name: value for name, value in environment.items() if not name.startswith("ACCEL_TUI_RUN")}
         # Logs of the Gaudi software belong to a run folder, which does not exist yet.
-        asked = {**environment, "PYTHONPATH": path, "HABANA_LOGS": f"{folder}/habana_logs"}
+        asked = {**kept, "PYTHONPATH": path, "HABANA_LOGS": f"{folder}/habana_logs"}
         return _parsed(seconds, *_bounded(argv, asked, seconds))
 
 
