@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,9 @@ def shipped(python: Path, cwd: Path) -> list[Path]:
 def test_wheel_and_editable_install_have_what_is_shipped(tmp_path: Path) -> None:
     run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(ROOT)], tmp_path)
     (wheel,) = tmp_path.glob("accel_tui-*.whl")
+    tables = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.toml")}
+    assert "accel_tui/vendors/gaudi/failures.toml" in tables
+    assert tables <= set(zipfile.ZipFile(wheel).namelist())
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv/bin/python"
     for what in ([str(wheel)], ["-e", str(ROOT)]):

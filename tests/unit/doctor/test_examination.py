@@ -392,3 +392,15 @@ def test_the_report_holds_no_secret(host: Host, tmp_path: Path) -> None:
 def test_a_report_that_cannot_be_written_says_where(host: Host, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="missing"):
         doctor.write_bundle(tmp_path / "missing" / "r.tar.gz", (), settings=host.settings, state=host.state)
+
+
+def test_a_broken_table_of_known_failures_is_named(host: Host, tmp_path: Path) -> None:
+    configured = dataclasses.replace(host, settings=dataclasses.replace(host.settings, config_dir=str(tmp_path / "c")))
+    assert only(software.failure_tables(configured)).level is PASS
+    table = '[[failure]]\nid = "own"\nany = "abc"\nsummary = "x"\nnext_step = "y"\n'
+    write_tree(tmp_path / "c" / "failures", {"own.toml": table})
+    assert "1 of them from" in only(software.failure_tables(configured)).message
+    write_tree(tmp_path / "c" / "failures", {"own.toml": table + "why = 1\n"})
+    told = only(software.failure_tables(configured))
+    assert told.level is WARNING
+    assert "own.toml: failure own: why: unknown" in told.message
