@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from accel_tui.model.devices import DeviceState, ReadingStatus, SourceFault
+from accel_tui.devices.merge import Layer, join_devices
+from accel_tui.jobs import selectors
+from accel_tui.model.devices import DeviceState, DeviceView, Inventory, ReadingStatus, SourceFault
 from accel_tui.vendors.gaudi import hlml, hlsmi, hwmon, sysfs
 from contract.provider_suite import check_source
 from support import world
-from support.gaudi import EIGHT, KEYS, GaudiHost, cells
+from support.gaudi import EIGHT, KEYS, GaudiHost, Slot, cells
 
 
 @pytest.fixture
@@ -71,6 +74,20 @@ def test_sensors_of_the_kernel_are_read_one_file_each(host: GaudiHost) -> None:
     assert source.read()[KEYS[1]] == {}, "what is not there is not offered"
     host.sensors(EIGHT[1], millidegrees=999_000)
     assert source.read()[KEYS[1]]["temperature_celsius"].status is ReadingStatus.FAILED
+
+
+@pytest.mark.parametrize("modules", [range(8), (0, 4, 1, 5, 2, 6, 3, 7), (1, 4, 5, 2)], ids=["as is", "mixed", "guest"])
+def test_a_selector_names_the_slot_whatever_the_index_is(tmp_path: Path, modules: Sequence[int]) -> None:
+    """The n-th node belongs to the n-th module of `modules`."""
+    slots = [Slot(module, index, EIGHT[module].address) for index, module in enumerate(modules)]
+    made = GaudiHost(tmp_path / "mapped", slots)
+    devices, _ = sysfs.open_source(made.places()).inventory()
+    listed, _ = join_devices([Layer("gaudi.sysfs", {device.key: device for device in devices})])
+    inventory = Inventory("host", "2026-01-01T00:00:00.000Z", tuple(DeviceView(device) for device in listed))
+    for slot in slots:
+        chosen = selectors.resolve(f"gaudi:{slot.module}", inventory)
+        assert chosen.keys == (slot.key,)
+        assert chosen.devices[0].index == slot.index
 
 
 def test_throttling_is_a_counter_that_grew(host: GaudiHost) -> None:
