@@ -61,6 +61,53 @@ def test_the_real_binding_tells_what_the_library_says(host: GaudiHost, hlml_libr
     assert readings[KEYS[1]]["throttle_reasons"].value == "power, thermal"
 
 
+def test_one_call_that_says_lost_is_enough_and_a_card_may_come_back(host: GaudiHost, hlml_library: Path) -> None:
+    source = hlml.open_source(host.places(hlml_library=str(hlml_library)))
+
+    def states() -> list[str]:
+        source.read()
+        return [device.state.value for device in source.inventory()[0]]
+
+    assert states() == ["operational"] * 8
+    host.library_does("code-hlml_device_get_power_usage", "15")
+    assert states() == states() == ["lost"] * 8
+    (host.library_folder / "code-hlml_device_get_power_usage").unlink()
+    assert states() == ["operational"] * 8
+    host.library_does("count", "7")
+    host.library_does("code-hlml_device_get_memory_info", "6")  # "not found": the cards are looked for anew
+    source.read()
+    assert [device.state.value for device in source.inventory()[0]] == ["operational"] * 7 + ["lost"]
+
+
+@pytest.mark.parametrize("code", [2, 6, 10, 15, 20, 21, 49, 999])
+@pytest.mark.parametrize("symbol", ["hlml_device_get_pci_info", "hlml_device_get_memory_info", "hlml_nic_get_link"])
+def test_no_code_of_the_library_breaks_the_contract(
+    host: GaudiHost, hlml_library: Path, symbol: str, code: int
+) -> None:
+    host.library_does(f"code-{symbol}", str(code))
+    devices, readings = check_source(lambda: hlml.open_source(host.places(hlml_library=str(hlml_library))))
+    assert len(devices) == 8
+    assert readings[KEYS[0]]["utilization_percent"].value == 0.0
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\xff\x1b[2J\n", b"-1\n", b"99999999999999999999999\n", b"x" * 5000, None]
+)
+def test_no_content_of_an_attribute_breaks_the_contract(host: GaudiHost, content: bytes | None) -> None:
+    """All attributes of one card at once; None makes them folders. The other cards stay as they are."""
+    folder = host.sysfs / "bus/pci/devices" / EIGHT[4].address
+    for file in [path for path in folder.iterdir() if path.name not in ("vendor", "pci_addr")]:
+        file.unlink()
+        file.mkdir() if content is None else file.write_bytes(content)
+    devices, _ = check_source(lambda: sysfs.open_source(host.places()))
+    assert [device.key for device in devices] == list(KEYS)
+    assert devices[4].state is DeviceState.UNKNOWN
+    assert devices[4].module_id is None
+    assert all(device.state is DeviceState.OPERATIONAL for device in devices if device.key != KEYS[4])
+    sensed = hwmon.open_source(host.places()).read()[KEYS[4]]
+    assert all(reading.value is None for reading in sensed.values())
+
+
 def test_sensors_of_the_kernel_are_read_one_file_each(host: GaudiHost) -> None:
     host.sensors(EIGHT[0])
     source = hwmon.open_source(host.places())

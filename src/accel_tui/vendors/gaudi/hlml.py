@@ -145,11 +145,12 @@ class HlmlSource:
             card = self._examined(hlml, address, handle, known.get(address))
             if old is not None:
                 card.kept, card.details, card.refused = old.kept, old.details, old.refused
+                card.lost = card.lost or old.lost
                 card.facts = {**old.facts, **{name: value for name, value in card.facts.items() if value is not None}}
             found[address] = card
         for address, card in self._cards.items():  # one that the library does not find any more
             if address not in found:
-                card.lost = True
+                card.handle, card.lost = None, True
                 found[address] = card
         if not found:
             seen = "no card" if count == 0 else f"{count} cards and tells the place of none"
@@ -223,7 +224,8 @@ class HlmlSource:
     # Asking
 
     def _quick(self, hlml: binding.Hlml, card: _Card) -> dict[str, Reading]:
-        """The readings of every round. Memory also tells how much there is."""
+        """The readings of every round; memory also tells how much there is. A card is lost while one says so."""
+        card.lost = card.handle is None
         found = {call.reading: self._reading(hlml, card, call) for call in calls.QUICK}
         found["memory_used_bytes"] = self._memory(hlml, card)
         return found

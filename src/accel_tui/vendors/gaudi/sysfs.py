@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from accel_tui.model.devices import Device, DeviceState, Problem, failed, ok
 from accel_tui.vendors.gaudi import facts, tree
 from accel_tui.vendors.gaudi import places as usual
-from accel_tui.vendors.gaudi.files import Unreadable, number_or_none, text, text_or_none
+from accel_tui.vendors.gaudi.files import Unreadable, number, number_or_none, text, text_or_none
 from accel_tui.vendors.gaudi.holders import Scanner
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from accel_tui.model.places import Places
 
 _RESETS = ("hard_reset_cnt", "soft_reset_cnt")
+_MOST_RESETS = 1 << 32
 
 
 def open_source(places: Places) -> SysfsSource:
@@ -143,12 +144,12 @@ class SysfsSource:
         counts: list[int] = []
         for name in _RESETS:
             try:
-                counts.append(int(text(card.path(name))))
+                counts.append(number(card.path(name)))
             except Unreadable as error:
                 if not error.missing:
                     found["reset_count"] = error.reading(self.name)
-            except ValueError:
-                found["reset_count"] = failed(f"{card.path(name)} holds no number", self.name)
+        if any(not 0 <= count < _MOST_RESETS for count in counts):
+            found["reset_count"] = failed(f"the driver counts {counts} resets", self.name)
         if counts and "reset_count" not in found:
             found["reset_count"] = ok(sum(counts), self.name)
         return found
