@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from accel_tui.devices.registry import BUILT_IN
+from accel_tui.devices.sampler import Sampler
 from accel_tui.model.devices import DeviceState, Reading, ReadingStatus, SourceFault
 from support.probed import ProbedSource, probed
 from support.xpu_host import (
+    LOADER,
     LOST,
     NO_DEPENDENCY,
     NO_PERMISSION,
@@ -356,3 +361,35 @@ def test_sysman_names_the_processes_that_the_driver_names(host: XpuHost) -> None
         held = source.holders()
     assert [holder.command for holder in held[f"pci:{A}"]] == ["python3 train.py"]
     assert held[f"pci:{B}"] == ()
+
+
+def test_the_real_loader_is_too_old_or_lists_nothing(host: XpuHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        real = ctypes.CDLL(LOADER)
+    except OSError:
+        pytest.skip("this host has no Level Zero loader (Debian: apt install libze1); the library built here stands in")
+    monkeypatch.setenv("ZE_ENABLE_NULL_DRIVER", "1")  # a driver without devices that the loader brings along
+    host.loader = None
+    with probed("xpu.sysman", host.places) as source, pytest.raises(SourceFault) as caught:
+        source.inventory()
+    assert caught.value.code == ("sees-nothing" if hasattr(real, "zesInit") else "loader-too-old")
+
+
+def test_the_source_is_started_once_there_is_a_card(tmp_path: Path, sysman_library: Path) -> None:
+    entries = [entry for entry in BUILT_IN if entry.label == "xpu.sysfs"]
+    host = XpuHost(tmp_path)
+
+    async def run() -> None:
+        sampler = Sampler(host.places, entries=entries)
+        await sampler.start()
+        try:
+            assert (await sampler.inventory(wait=30)).devices == ()
+            assert sampler.probe_pids == {"xpu.sysfs": None}
+            host.card(A)
+            sampler.retry()
+            while not sampler.snapshot().devices:
+                await asyncio.sleep(0.02)
+        finally:
+            await sampler.stop()
+
+    asyncio.run(run())

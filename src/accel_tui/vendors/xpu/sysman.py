@@ -7,7 +7,9 @@ Sysman ignores masks, hierarchy and order; its numbering is worth nothing and ev
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _LIST_SECONDS, _READ_SECONDS, _HOLDERS_SECONDS = 1.5, 1.5, 1.0
 """For all cards together, below the deadlines of the probe: a card that takes longer is left out of the answer."""
+_SYSMAN = "Level Zero Sysman, which tells utilization, memory and more,"
 _CORE = ("utilization_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
 
 
@@ -107,8 +110,9 @@ class SysmanSource:
         try:
             z = loader.load(self._places.level_zero_loader)
         except loader.Unavailable as why:
-            message = f"no utilization from Level Zero Sysman: {why.message}"
+            message = f"{_SYSMAN} cannot be asked: {why.message}"
             raise SourceFault(message, why.remedy, code=why.code, rests=True) from None
+        _allow_descriptors()
         self._opened = self._openable()
         self._init_code = call(z.zesInit, 0)
         self._z = z
@@ -178,7 +182,19 @@ class SysmanSource:
             remedy = "No render node opens for this account: become a member of the group render, then log in anew."
         else:
             remedy = "No render node is there: the driver xe or i915 makes it; a container must be given /dev/dri."
-        return SourceFault(f"no utilization: Level Zero Sysman {what}", remedy, code="sees-nothing", rests=True)
+        return SourceFault(
+            f"Level Zero Sysman, which tells utilization, memory and more, {what}",
+            remedy,
+            code="sees-nothing",
+            rests=True,
+        )
+
+
+def _allow_descriptors() -> None:
+    """As many open files as this account may have: each engine takes two, so eight cards exceed the usual limit."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _devices_of_all_drivers(z: Any) -> list[tuple[str, Any]]:
