@@ -133,7 +133,7 @@ def test_two_drivers_tiles_and_an_integrated_gpu(tmp_path: Path, sysman_library:
     host = XpuHost(tmp_path, sysman_library)
     cards = [
         at(B, id=0x0BD5, tiles=2, busy=0.5, busy1=0.3, size=1 << 36, used=1 << 30),
-        at("0000:00:02.0", id=0x7D55, flags=1, name="Intel(R)_Graphics_[0x7d55]", driver=1),
+        at("0000:00:02.0", id=0x7D55, name="Intel(R)_Graphics_[0x7d55]", driver=1),  # and the driver forgot the flag
         at(A, driver=1),
         at(A, driver=0),  # listed by both drivers
         at(C, type=5, driver=1),  # an NPU
@@ -309,6 +309,9 @@ def test_access_is_judged_by_opening(host: XpuHost, unprivileged: tuple[str, ...
     (host.dev / "dri/renderD129").chmod(0)
     with probed("xpu.sysfs", host.places, prefix=unprivileged) as source:
         devices, problems = source.inventory()
+        reading = values(source, B)["utilization_percent"]
+    assert reading.status is DENIED
+    assert "group" in str(reading.reason)
     assert [device.details["node_opens"] for device in devices] == [True, False]
     assert [device.state.value for device in devices] == ["operational", "no-access"]
     assert [problem.code for problem in problems] == ["no-access"]

@@ -24,7 +24,7 @@ _CLASSES = ("0x0300", "0x0380")
 _RENDER = re.compile(r"renderD\d+")
 _CARD = re.compile(r"card\d+")
 _TILE = re.compile(r"tile(\d+)")
-_BUILT_IN = "0000:00:02.0"
+BUILT_IN = "0000:00:02.0"
 """Where an integrated GPU of Intel sits, always."""
 
 
@@ -53,7 +53,7 @@ class Card:
         """None where neither id nor address tell."""
         if self.product.is_discrete:
             return False
-        return True if self.address == _BUILT_IN else None
+        return True if self.address == BUILT_IN else None
 
     @property
     def tiles(self) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any
 from accel_tui.model.devices import DeviceState
 from accel_tui.vendors.xpu import ids, results
 from accel_tui.vendors.xpu.calls import call, listed
+from accel_tui.vendors.xpu.cards import BUILT_IN
 from accel_tui.vendors.xpu.results import SUCCESS
 
 _GPU_TYPES = frozenset({0, 1})
@@ -80,7 +81,8 @@ def identify(z: Any, handle: Any) -> Identity | None:
     device = found.core.deviceId or int.from_bytes(raw[2:4], "little") or None
     version = _word(found.driverVersion)
     is_hash = version is not None and len(version) >= _HASH_LENGTH and "." not in version
-    flags = (extended.flags | found.core.flags) & _INTEGRATED
+    flagged = bool((extended.flags | found.core.flags) & _INTEGRATED)
+    discrete = ids.product(device).is_discrete
     return Identity(
         address=address,
         device=device,
@@ -90,7 +92,7 @@ def identify(z: Any, handle: Any) -> Identity | None:
         serial=_word(found.serialNumber),
         driver_version=None if is_hash else version,
         module_hash=version if is_hash else None,
-        integrated=bool(flags) if code == SUCCESS else None,
+        integrated=False if discrete else (flagged or address == BUILT_IN if code == SUCCESS else None),
         ecc=_ecc(z, handle),
         code=code,
     )

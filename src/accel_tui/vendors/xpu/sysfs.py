@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, absent, ok
+from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, absent, denied, ok
 from accel_tui.vendors.xpu import ids, link
 from accel_tui.vendors.xpu.cards import Card, find, tile_folders
 from accel_tui.vendors.xpu.clients import Client, Processes
@@ -51,6 +51,8 @@ class SysfsSource:
         """Of the card and behind it of its tiles."""
         self._links: dict[str, dict[str, Reading]] = {}
         self._memory: dict[str, int | None] = {}
+        self._unasked: dict[str, Reading | None] = {}
+        """Why no runtime can tell of a card; None where one can."""
         self._clients: dict[str, list[Client]] = {}
 
     def inventory(self) -> tuple[list[Device], list[Problem]]:
@@ -61,6 +63,7 @@ class SysfsSource:
         for card in cards.values():
             found = access(card, self._dev)
             device = self._device(card, found)
+            self._unasked[card.key] = _unasked(card, found, device.state, self.name)
             devices += [device, *_tiles(device, card.tiles or 1)]
             problems += _problems(card, found, device.state)
         return devices, problems
@@ -154,8 +157,9 @@ class SysfsSource:
 
     def _readings(self, card: Card, clocks: Clocks) -> dict[str, Reading]:
         found = {**self._sensors[card.key].readings(), **self._links[card.key], **clocks.readings()}
-        if self._alone:
-            found |= dict.fromkeys(("utilization_percent", "memory_used_bytes"), absent(_OF_FDINFO, self.name))
+        unasked = self._unasked.get(card.key) or (absent(_OF_FDINFO, self.name) if self._alone else None)
+        if unasked is not None:
+            found |= dict.fromkeys(("utilization_percent", "memory_used_bytes"), unasked)
         clients = self._clients.get(card.key, [])
         found |= self._engines[card.key].readings(clients)
         if any(client.local_bytes() for client in clients):
@@ -168,6 +172,17 @@ class SysfsSource:
         if any(client.local_bytes(tile) for client in clients):
             found["memory_used_bytes"] = _used(clients, None, tile)
         return found
+
+
+def _unasked(card: Card, found: Access, condition: DeviceState, source: str) -> Reading | None:
+    if condition is DeviceState.NO_ACCESS:
+        right = f"membership in the group {found.group or 'render'}, or another right to open {found.node}"
+        return denied(f"needs {right}", source)
+    if condition is DeviceState.NO_NODE:
+        return absent("the card has no render node here through which it could be asked", source)
+    if condition is DeviceState.NOT_DRIVEN:
+        return absent(f"neither i915 nor xe drives {card.address}, so nothing can ask the card", source)
+    return None
 
 
 def _used(clients: list[Client], total: int | None, tile: int | None = None) -> Reading:

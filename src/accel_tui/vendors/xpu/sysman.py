@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from accel_tui.model.places import Places
     from accel_tui.vendors.xpu.load import Scoped
 
-_LIST_SECONDS, _READ_SECONDS, _HOLDERS_SECONDS = 1.5, 1.5, 1.0
+_LIST_SECONDS, _READ_SECONDS, _HOLDERS_SECONDS = 1.2, 1.2, 1.0
 """For all cards together, below the deadlines of the probe: a card that takes longer is left out of the answer."""
 _SYSMAN = "Level Zero Sysman, which tells utilization, memory and more,"
 _CORE = ("utilization_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
@@ -212,10 +212,7 @@ def _devices(card: MeteredCard) -> list[Device]:
     details: dict[str, Any] = {"ecc": known.ecc, "driver_module_hash": known.module_hash}
     if known.device is not None:
         details["pci_id"] = f"{ids.VENDOR:04x}:{known.device:04x}"
-    if known.integrated is not None and not ids.product(known.device).is_discrete:
-        details["integrated"] = known.integrated
-    elif ids.product(known.device).is_discrete:
-        details["integrated"] = False
+    details["integrated"] = known.integrated
     if known.code == SUCCESS:
         details["tiles"] = max(1, len(known.tile_uuids))
     if known.code == results.RECOVERY:
