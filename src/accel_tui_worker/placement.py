@@ -125,13 +125,22 @@ def prove(context: Context, device: Any) -> None:
     except UnknownPlacementError as error:
         found = Placement(NOT_VERIFIED, wanted.key if wanted else None, reason=str(error))
     if hasattr(look, "visible"):
-        found = judge_visible(found, planned_keys(os.environ), look.visible(places))
+        found = _judge_all(found, look, places)
         _print(device.type, found.visible or (), context.rank)
     context.events.emit("placement", device=str(device), **asdict(found))
     if found.status == DIFFERENT:
         raise WrongCardError(found.reason)
     if found.status == NOT_VERIFIED:
         context.events.warn("card-not-verified", f"which card this rank holds is not verified: {found.reason}")
+
+
+def _judge_all(found: Placement, look: Any, places: Places) -> Placement:
+    """The finding with all that this process sees, where that can be told."""
+    try:
+        seen = look.visible(places)
+    except UnknownPlacementError as error:
+        return found if found.status == DIFFERENT else replace(found, status=NOT_VERIFIED, reason=str(error))
+    return judge_visible(found, planned_keys(os.environ), seen)
 
 
 def local_rank() -> int:
@@ -187,9 +196,11 @@ def judge_visible(found: Placement, keys: Sequence[str], seen: Sequence[Held]) -
     if len(seen) != len(keys):
         reason = f"{len(keys)} devices were planned ({', '.join(keys)}), and this process sees {len(seen)}"
         return replace(found, status=DIFFERENT, reason=reason)
-    wrong = [
-        f"{card.words()} in place of {key}"
-        for key, card in zip(keys, seen)  # noqa: B905 - of one length
-        if Wanted(key).is_met_by(card) is False
-    ]
-    return replace(found, status=DIFFERENT, reason=f"this process sees {', '.join(wrong)}") if wrong else found
+    answers = [Wanted(key).is_met_by(card) for key, card in zip(keys, seen)]  # noqa: B905 - of one length
+    wrong = [f"{card.words()} in place of {key}" for key, card, met in zip(keys, seen, answers) if met is False]  # noqa: B905
+    if wrong:
+        return replace(found, status=DIFFERENT, reason=f"this process sees {', '.join(wrong)}")
+    if len(keys) > 1 and None in answers and found.status == VERIFIED:
+        reason = f"which card device {answers.index(None)} of this process is cannot be told"
+        return replace(found, status=NOT_VERIFIED, reason=reason)
+    return found

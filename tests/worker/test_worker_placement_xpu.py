@@ -66,6 +66,7 @@ def test_open_files_name_the_cards(tmp_path: Path) -> None:
         ("pci:a", Held("pci:a"), ["pci:a", "pci:c"], DIFFERENT),
         ("pci:a", Held("pci:b"), ["pci:b", "pci:a"], DIFFERENT),
         ("pci:a", Held(None), [None, None], NOT_VERIFIED),
+        ("pci:a", Held("pci:a"), ["pci:a", None], NOT_VERIFIED),
         ("pci:a", Held(None), [None], DIFFERENT),
     ],
 )
@@ -79,3 +80,8 @@ def test_all_that_a_process_sees_is_the_selection(wanted: str, held: Held, seen:
 def test_a_lone_tile_that_shows_as_its_card_is_not_verified() -> None:
     assert judge(Wanted("pci:a#1"), [Held("pci:a")]).status == NOT_VERIFIED
     assert judge(Wanted("pci:a"), [Held("pci:a#1")]).status == DIFFERENT
+
+
+def test_one_card_known_by_its_open_file_is_verified_without_a_uuid() -> None:
+    found = judge(Wanted("pci:a"), [Held("pci:a", by="fdinfo")])
+    assert judge_visible(found, ["pci:a"], [Held(None)]).status == VERIFIED

@@ -85,15 +85,15 @@ def with_cpu(inventory: Inventory) -> Inventory:
     return dataclasses.replace(inventory, devices=(*inventory.devices, DeviceView(hosts.cpu())))
 
 
-@given(choices(), _inherited)
+@given(choices(), _inherited, st.booleans())
 def test_the_mask_selects_what_was_chosen_in_the_order_shown(
-    chosen: tuple[list[Gpu], list[tuple[Gpu, int | None]]], inherited: dict[str, str]
+    chosen: tuple[list[Gpu], list[tuple[Gpu, int | None]]], inherited: dict[str, str], allocated: bool
 ) -> None:
     gpus, parts = chosen
     assume(parts)
     inventory = inventory_of(gpus)
     select = ",".join(f"pci:{gpu.address}" + ("" if tile is None else f"#{tile}") for gpu, tile in parts)
-    base = {"PATH": "/bin", **inherited}
+    base = {"PATH": "/bin", **inherited, **({"SLURM_JOB_ID": "7"} if allocated else {})}
     made = planned(job(), select, inventory, base)
     child = environment_for(made, base, {})
     assert "ONEAPI_DEVICE_SELECTOR" not in child, "nothing stands above the mask"
