@@ -88,11 +88,11 @@ def test_a_card_that_a_stranger_has_open_is_waited_for(server8: CommandLine) -> 
     server8("run", "--devices", "gaudi:0", "--wait", "--", "true").expect(0)
     waiting = server8.show(ident)
     assert waiting["state"] == "queued"
-    assert "is held by process 88121 (mw)" in waiting["waiting_for"]
+    assert "is held by another user's process 88121 (mw)" in waiting["waiting_for"]
     assert "for gaudi:4: " in server8("show", ident).out
     process = server8.start("exec", "--devices", "gaudi:4", "--", "true")
     assert process.stderr is not None
-    assert b"held by process 88121 (mw)" in process.stderr.readline()
+    assert b"held by another user's process 88121 (mw)" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
