@@ -175,6 +175,9 @@ def test_denied_names_the_right_and_nothing_becomes_0(host: XpuHost) -> None:
     assert denied["temperature_celsius"].status is DENIED
     assert denied["power_watts"].status is OK
     assert other["utilization_percent"].status is ReadingStatus.ABSENT
+    tiled = sampled(host, [at(A, id=0x0BD5, tiles=2, engines_code=NO_PERMISSION)])
+    assert {named["utilization_percent"].status for named in tiled.values()} == {DENIED}
+    assert len(tiled) == 3
 
 
 def test_without_rights_an_empty_list_and_a_full_card_are_unknown(host: XpuHost, unprivileged: tuple[str, ...]) -> None:

@@ -39,10 +39,9 @@ def rights(host: Host) -> Iterator[Check]:
             answered |= reading.status is ReadingStatus.OK and reading.source == "sysman"
             if reading.status is ReadingStatus.DENIED:
                 reasons.setdefault(reading.reason or "a right is missing", {})[name] = None
+    remedy = "an administrator can give the right; accel-tui never asks for it by itself"
     for reason, names in reasons.items():
-        yield warning(
-            "xpu-rights", f"{', '.join(names)}: {sanitise(reason)}", "accel-tui never asks for root by itself"
-        )
+        yield warning("xpu-rights", f"{', '.join(names)}: {sanitise(reason)}", remedy)
     if not reasons and answered:
         yield passed("xpu-rights", "Level Zero Sysman gives every reading that the Intel GPUs have")
 

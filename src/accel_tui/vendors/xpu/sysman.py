@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, SourceFault, failed
+from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, ReadingStatus, SourceFault, failed
 from accel_tui.vendors.xpu import ids, loader, results
 from accel_tui.vendors.xpu.calls import WHOLE, call, listed
 from accel_tui.vendors.xpu.cards import find
@@ -83,8 +83,7 @@ class SysmanSource:
         for key, card in self._cards.items():
             answer = answers[self._lane_of[key]]
             if isinstance(answer, Exception):
-                readings[key] = dict.fromkeys(_CORE, failed(_fault(answer), SOURCE))
-                continue
+                answer = {WHOLE: dict.fromkeys(_CORE, failed(_fault(answer), SOURCE))}
             readings |= _by_key(key, answer, len(card.identity.tile_uuids))
         return readings
 
@@ -257,9 +256,12 @@ def _silent(address: str, why: str) -> Problem:
 
 
 def _by_key(key: str, scoped: Scoped, tiles: int) -> dict[str, dict[str, Reading]]:
-    found = {key: dict(scoped.get(WHOLE, {}))}
+    """Readings of the card and its tiles; what a tile lacks for a reason that holds for the whole card, it says so."""
+    whole = scoped.get(WHOLE, {})
+    reasons = {name: whole[name] for name in _CORE if name in whole and whole[name].status is not ReadingStatus.OK}
+    found = {key: dict(whole)}
     for tile in range(tiles):
-        found[f"{key}#{tile}"] = dict(scoped.get(tile, {}))
+        found[f"{key}#{tile}"] = {**reasons, **scoped.get(tile, {})}
     return found
 
 
