@@ -246,6 +246,17 @@ def test_the_process_ends_when_a_card_can_be_opened_that_could_not_be(host: XpuH
             source.inventory()
 
 
+def test_the_process_ends_when_a_fresh_one_would_see_cards(host: XpuHost) -> None:
+    host.scenario([], init=UNINITIALIZED)
+    with probed("xpu.sysman", host.places) as source:
+        for _ in range(2):
+            with pytest.raises(SourceFault):
+                source.inventory()
+        host.scenario([at(A)])
+        with pytest.raises(EOFError):
+            source.inventory()
+
+
 def test_why_sysman_cannot_be_asked(host: XpuHost, tmp_path_factory: pytest.TempPathFactory) -> None:
     def fault(**changes: object) -> SourceFault:
         with probed("xpu.sysman", host.places) as source, pytest.raises(SourceFault) as caught:

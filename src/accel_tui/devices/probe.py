@@ -46,7 +46,7 @@ def _serve(requests: IO[str], answers: IO[str]) -> None:
         request = json.loads(line)
         answer = _answer(source, request["ask"])
         if request["ask"] == "inventory":
-            answer, listed = ({"same": True} if answer == listed else answer), answer
+            answer, listed = ({"same": True} if answer == listed and "error" not in answer else answer), answer
         _send(answers, {"id": request["id"], **answer})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import resource
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
 
 _LIST_SECONDS, _READ_SECONDS, _HOLDERS_SECONDS = 1.2, 1.2, 1.0
 """For all cards together, below the deadlines of the probe: a card that takes longer is left out of the answer."""
+_TRY_SECONDS = 1.5
+_SOURCE_FOLDER = str(Path(__file__).resolve().parents[3])
+_TRY = (
+    "import sys; sys.path.insert(0, {path!r}); from accel_tui.vendors.xpu.sysman import sees_cards; "
+    "sys.exit(not sees_cards(sys.argv[1] or None))"
+)
 _SYSMAN = "Level Zero Sysman, which tells utilization, memory and more,"
 _CORE = ("utilization_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
 
@@ -69,6 +76,8 @@ class SysmanSource:
         """
         if self._z is None:
             self._start()
+        elif not self._handles and _fresh_process_sees_cards(self._places.level_zero_loader):
+            sys.exit("Sysman is started anew: it lists cards now")
         self._end_where_more_is_to_see()
         left, problems = self._look()
         devices = [device for card in self._cards.values() for device in _devices(card)]
@@ -187,6 +196,27 @@ class SysmanSource:
             code="sees-nothing",
             rests=True,
         )
+
+
+def sees_cards(setting: str | None) -> bool:
+    """Whether Sysman lists any device in this process; for a process of its own that asks nothing else."""
+    try:
+        z = loader.load(setting)
+    except loader.Unavailable:
+        return False
+    return call(z.zesInit, 0) == SUCCESS and bool(_devices_of_all_drivers(z))
+
+
+def _fresh_process_sees_cards(setting: str | None) -> bool:
+    """What a start of Sysman would bring now, as in this process its first result is kept for good."""
+    argv = [sys.executable, "-I", "-c", _TRY.format(path=_SOURCE_FOLDER), setting or ""]
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=_TRY_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def _allow_descriptors() -> None:
