@@ -189,6 +189,16 @@ def _device_blind_ddp() -> None:
     DistributedDataParallel.__init__ = init
 
 
+def _parameters_stay() -> None:
+    """A parameter made of a tensor that is there is there; making one goes round the mode."""
+    original = torch.nn.Parameter.__new__
+
+    def new(cls: Any, data: Any = None, *args: Any, **options: Any) -> Any:
+        return _marked(original(cls, data, *args, **options), (data,))
+
+    torch.nn.Parameter.__new__ = new
+
+
 def _in_every_thread() -> None:
     """A mode holds in its own thread; transformers 5 reads weights in others."""
     original = threading.Thread.run
@@ -208,4 +218,5 @@ torch.Tensor.pin_memory = _no_pinning
 torch._dynamo.register_backend(compiler_fn=_compiled, name="hpu_backend")
 _device_blind_ddp()
 _in_every_thread()
+_parameters_stay()
 _OnTheCPU().__enter__()
