@@ -11,12 +11,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.jobs.kinds import has_worker
 from accel_tui.keeper import processes
 from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.runs import Cause, RunState
 from accel_tui.model.times import time_seconds
 from accel_tui.store.reading import process_of
 from accel_tui.store.silence import BEGIN
+from accel_tui.supervisor import cards
 
 if TYPE_CHECKING:
     from accel_tui.model.runs import Run
@@ -27,7 +29,7 @@ log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 0.5
 SILENCE_SECONDS = 5.0
-"""How often it is looked for how long a run has been silent."""
+"""How often it is looked for how long a run has been silent, and which cards it holds."""
 TAG_SECONDS = 1.0
 """How often the processes of a run without a keeper are looked for, once its main process is gone."""
 
@@ -180,6 +182,7 @@ class Watch:
         if entry.state is RunState.RUNNING and time.monotonic() > self._silence_due.get(entry.id, 0.0):
             self._silence_due[entry.id] = time.monotonic() + SILENCE_SECONDS
             await self._remark_silence(entry)
+            self._remark_cards(entry)
         try:
             size = (folder / "events" / "rank-0.jsonl").stat().st_size
         except FileNotFoundError:
@@ -197,6 +200,16 @@ class Watch:
         others = [note for note in entry.run.notes if not note.startswith(BEGIN)]
         notes = (*others, said) if said else tuple(others)
         if entry.state is RunState.RUNNING and notes != entry.run.notes:
+            self._service.book.update(entry, notes=notes)
+
+    def _remark_cards(self, entry: Entry) -> None:
+        """Say on the run that it holds a card which it was not given; of a worker's ranks each proves its own."""
+        if entry.state is not RunState.RUNNING or has_worker(entry.run.kind):
+            return
+        said = cards.remark(entry.run, self._service.sampler.snapshot())
+        others = [note for note in entry.run.notes if not note.startswith(cards.BEGIN)]
+        notes = (*others, said) if said else tuple(others)
+        if notes != entry.run.notes:
             self._service.book.update(entry, notes=notes)
 
     def _spawn(self, work: Any) -> None:
