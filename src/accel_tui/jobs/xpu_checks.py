@@ -49,6 +49,10 @@ def access(scene: Scene) -> Iterator[Check]:
         yield Check("device-access", _REFUSAL, f"{path} cannot be opened: {reason}", nodes.remedy(path))
     if not shut:
         yield Check("device-access", _PASS, f"{', '.join(answers)} can be opened")
+    folder = Path(next(iter(answers))).parent / "by-path"
+    if scene.plan.processes > 1 and not folder.is_dir():
+        message = f"oneCCL looks for the cards in {folder}, which is missing"
+        yield Check("by-path", _WARNING, message, "mount that folder into the container beside the nodes")
 
 
 def packages(scene: Scene) -> Iterator[Check]:
