@@ -24,7 +24,8 @@ _SLOW = 0.25
 _SLOW_INTERVAL, _SLOW_FACTOR = 2.0, 4.0
 _LEAST_GAP = 0.1
 _TOLERANCE = 0.05
-_OTHERS_BEGIN = 1.0
+_OTHERS_BEGIN = 2.0
+"""Within the time of a first answer, so that sensors still stand in for a tool that hangs."""
 
 
 class Poller:
