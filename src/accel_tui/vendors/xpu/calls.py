@@ -54,11 +54,13 @@ def tile_of(properties: Any) -> int | None:
 def unbound(module: Any, name: str, *argument_types: Any) -> Callable[..., int]:
     """A read-only function that pyzes does not bind; called, it raises AttributeError where the loader lacks it."""
 
+    bound: list[Callable[..., int]] = []
+
     def invoke(*arguments: Any) -> int:
-        function = getattr(module.gpuLib, name)
-        function.argtypes = list(argument_types)
-        function.restype = ctypes.c_int32
-        code: int = function(*arguments)
-        return code
+        if not bound:
+            function = getattr(module.gpuLib, name)
+            function.argtypes, function.restype = list(argument_types), ctypes.c_int32
+            bound.append(function)
+        return bound[0](*arguments)
 
     return invoke

@@ -96,6 +96,7 @@ class Processes:
         self._folders = tuple(dict.fromkeys((str(dev_root / "dri") + "/", "/dev/dri/")))
         self._known: dict[str, tuple[int, str]] = {}
         """fdinfo file → process and the name of the node it has open."""
+        self._holders: dict[int, Holder | None] = {}
         self._next_scan = 0.0
 
     def clients(self, by_node: Mapping[str, str]) -> list[Client]:
@@ -128,6 +129,12 @@ class Processes:
             found.setdefault(pid, set()).add(node)
         return found
 
+    def known_holder(self, pid: int) -> Holder | None:
+        """As `holder`, as of the last scan."""
+        if pid not in self._holders:
+            self._holders[pid] = self.holder(pid)
+        return self._holders[pid]
+
     def holder(self, pid: int) -> Holder | None:
         """Who a process is; None when it is gone, or is one of our own probes."""
         folder = self._proc / str(pid)
@@ -147,6 +154,7 @@ class Processes:
     def _scan(self) -> None:
         begun = self._now()
         self._known = {file: (pid, node) for file, pid, node in self._open_files()}
+        self._holders.clear()
         cost = self._now() - begun
         self._next_scan = begun + max(_SCAN_LEAST, _SCAN_SHARE * cost)
 

@@ -89,7 +89,7 @@ class SysfsSource:
         for pid, names in self._processes.open_nodes().items():
             for address in {nodes[name] for name in names if name in nodes}:
                 pids.setdefault(f"pci:{address}", set()).add(pid)
-        known = {pid: self._processes.holder(pid) for pid in set().union(*pids.values())}
+        known = {pid: self._processes.known_holder(pid) for pid in set().union(*pids.values())}
         return {key: [held for pid in sorted(of) if (held := known[pid]) is not None] for key, of in pids.items()}
 
     def _refreshed(self) -> dict[str, Card]:
@@ -151,7 +151,7 @@ class SysfsSource:
         found: dict[str, list[Client]] = {}
         for client in self._processes.clients(_by_node(cards)):
             key = f"pci:{client.pdev}"
-            if key in cards and any(self._processes.holder(pid) is not None for pid in client.pids):
+            if key in cards and any(self._processes.known_holder(pid) is not None for pid in client.pids):
                 found.setdefault(key, []).append(client)
         return found
 
