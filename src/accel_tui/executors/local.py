@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import sys
 import time
@@ -67,6 +68,8 @@ class Keepers:
         self._nursery: Nursery | None = None
         self._opening: asyncio.Task[Nursery] | None = None
         self._no_nursery_until = 0.0 if nursery else float("inf")
+        self._spare: asyncio.Task[tuple[Link, int]] | None = None
+        """A keeper that waits for the next run, or is being forked."""
         self.remark: str | None = None
         """Why the user manager or the nursery is not used any more, once a start through it failed."""
 
@@ -93,7 +96,7 @@ class Keepers:
             NoKeeperError: no keeper could be started.
             KeeperError: it fell silent, and the folder tells.
         """
-        keeper, pid = await self._keeper()
+        keeper, pid = await self._take_spare() or await self._keeper()
         try:
             keeper.send({"revive_environment": self._revive_environment, **instruction})
             answer = await keeper.answer(self._answer_seconds)
@@ -102,13 +105,51 @@ class Keepers:
             raise KeeperError(f"keeper {pid} {reason}") from None
         finally:
             keeper.close()
+            self.keep_spare()
         if answer is None:
             raise KeeperError(f"keeper {pid} ended without an answer")
         return answer
 
+    def keep_spare(self) -> None:
+        """Have a keeper ready before it is needed, where there is a nursery to fork it."""
+        nursery = self.nursery
+        if self._spare is None and nursery is not None:
+            self._spare = asyncio.get_running_loop().create_task(nursery.keeper())
+            self._spare.add_done_callback(functools.partial(self._spared, nursery))
+
+    def _spared(self, nursery: Nursery, task: asyncio.Task[tuple[Link, int]]) -> None:
+        """A nursery that forks no spare keeper forks none that is needed either."""
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, KeeperError):
+            self._give_up(nursery, error)
+
+    def _give_up(self, nursery: Nursery, error: KeeperError) -> None:
+        self.remark = error.message
+        nursery.close(force=True)
+
+    async def _take_spare(self) -> tuple[Link, int] | None:
+        """The spare keeper, unless there is none, or it ended meanwhile."""
+        spare, self._spare = self._spare, None
+        if spare is None or self.nursery is None:
+            return None
+        try:
+            keeper, pid = await spare
+        except KeeperError:  # the usual way finds out why
+            return None
+        if keeper.ended:
+            keeper.close()
+            return None
+        return keeper, pid
+
     async def close(self) -> None:
         """Let the nursery end; keepers with a run go on."""
         self._no_nursery_until = float("inf")
+        if self._spare is not None:
+            self._spare.cancel()
+            with contextlib.suppress(asyncio.CancelledError, KeeperError):
+                keeper, _ = await self._spare
+                keeper.close()
+            self._spare = None
         if self._opening is not None:
             self._opening.cancel()
             with contextlib.suppress(asyncio.CancelledError, KeeperError):
@@ -130,7 +171,7 @@ class Keepers:
         except KeeperError as error:
             self.remark = error.message
             if nursery is not None:
-                nursery.close(force=True)
+                self._give_up(nursery, error)
         return await self._start("accel_tui.keeper.main")
 
     async def _open(self) -> Nursery:
@@ -144,6 +185,7 @@ class Keepers:
             self._no_nursery_until = max(self._no_nursery_until, time.monotonic() + _NURSERY_PAUSE)
         else:
             self._nursery = task.result()
+            self.keep_spare()
 
     async def _start(self, module: str) -> tuple[Link, int]:
         argv = interpreter_argv(module, python=self._python, source=self._source)

@@ -173,6 +173,22 @@ def sync_all(descriptors: Sequence[int]) -> None:
         os.fsync(descriptor)
 
 
+def sync_paths(paths: Sequence[StrPath], *descriptors: int) -> None:
+    """Make files and folders durable, by path and by open descriptor, in the time of one where that can be.
+
+    Raises:
+        OSError: one of them could not be opened or written.
+    """
+    opened: list[int] = []
+    try:
+        for path in paths:
+            opened.append(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC))
+        sync_all([*opened, *descriptors])
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
 def sync_file(path: StrPath) -> None:
     """Make the content of a file durable.
 

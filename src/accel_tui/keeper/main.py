@@ -91,6 +91,7 @@ def _keep(line: bytes) -> None:
     started_at = record.time_text(run.main.started_at)
     _answer({"started": True, "keeper": run.keeper, "main": main, "started_at": started_at})
     del instruction, line
+    run.settle()
     run.finish()
 
 
@@ -121,11 +122,10 @@ class _Run:
         boot = processes.boot_id()
         try:
             self._record = files.reserve(order.path("exit.json"), sync=unsafe is not None)
-            if unsafe is None:
+            if unsafe is None:  # seen by everybody at once; the disk has it when `settle` is done
                 order.write_state(
-                    state="starting", boot_id=boot, keeper=self.keeper, main=None, locks=order.locks,
-                    sync_folder=True, beside=[self._record],
-                )  # fmt: skip
+                    state="starting", boot_id=boot, keeper=self.keeper, main=None, locks=order.locks, sync=False
+                )
         except OSError as error:
             raise _unwritable(order.folder, error) from None
         if unsafe is not None:
@@ -143,7 +143,12 @@ class _Run:
         order.forget()
         started = record.time_text(self.main.started_at)
         main = [self.main.pid, self.main.start]
-        self.watch.report("state.json", order.write_state, state="running", main=main, started=started)
+        self.watch.report("state.json", order.write_state, state="running", main=main, started=started, sync=False)
+
+    def settle(self) -> None:
+        """Have on the disk that the run began, and the room for its record; the run does not wait for it."""
+        order = self._order
+        self.watch.report("state.json", files.sync_paths, [order.path("state.json"), order.folder], self._record)
 
     def finish(self) -> None:
         """Watch until the run is over, record its end, and see to the queue."""

@@ -9,7 +9,6 @@ from accel_tui.keeper.processes import TAG
 
 TYPE_CHECKING = False  # importing typing would cost each keeper memory and time
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
 
@@ -71,14 +70,14 @@ class Order:
         """A file of the run folder."""
         return os.path.join(self.folder, name)
 
-    def write_state(self, *, sync_folder: bool = False, beside: Sequence[int] = (), **fields: object) -> None:
-        """Change fields of state.json; `beside` as for `files.write_atomic`.
+    def write_state(self, *, sync: bool = True, **fields: object) -> None:
+        """Change fields of state.json; `sync` as for `files.write_atomic`.
 
         Raises:
             OSError: it cannot be written.
         """
         self.state.update(fields)
-        files.write_json(self.path("state.json"), self.state, sync_folder=sync_folder, beside=beside)
+        files.write_json(self.path("state.json"), self.state, sync=sync, sync_folder=False)
 
     def forget(self) -> None:
         """Drop what only the start needed; the rest stays resident for the life of the run."""

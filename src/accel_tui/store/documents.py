@@ -7,9 +7,10 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from accel_tui.keeper.files import decode
+from accel_tui.keeper.files import decode, encode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 SCHEMA = 1
@@ -107,6 +108,21 @@ def _object(path: Path, data: bytes) -> dict[str, Any]:
     if document.get("schema") != SCHEMA:
         raise DamagedError(f"{path.name} has schema {document.get('schema')!r}; this version knows {SCHEMA}")
     return document
+
+
+def same(path: Path, document: Mapping[str, Any]) -> bool:
+    """Whether the file says this already; how long the checks took does not count."""
+    try:
+        return encode(_timeless(read_document(path))) == encode(_timeless(document))
+    except (FileNotFoundError, DamagedError):
+        return False
+
+
+def _timeless(document: Mapping[str, Any]) -> dict[str, Any]:
+    checks = document.get("checks")
+    if not isinstance(checks, list):
+        return dict(document)
+    return {**document, "checks": [{**check, "seconds": 0} for check in checks if isinstance(check, dict)]}
 
 
 def required(document: dict[str, Any], name: str, kind: type[T], file: str) -> T:

@@ -20,9 +20,9 @@ from accel_tui.model.plans import Plan
 from accel_tui.model.runs import MOVES, Cause, Progress, Run, RunState
 from accel_tui.model.times import time_text
 from accel_tui.store import events
-from accel_tui.store.documents import SCHEMA, DamagedError, read_document, read_record
+from accel_tui.store.documents import SCHEMA, DamagedError, read_document, read_record, same
 from accel_tui.store.identifiers import is_id, new_id
-from accel_tui.store.making import ARTEFACTS, fill, first_state, make_artefacts, remove_artefacts
+from accel_tui.store.making import ARTEFACTS, Fresh, first_state, make, make_artefacts, remove_artefacts
 from accel_tui.store.reading import begun, held, last_change, read_run
 from accel_tui.store.silence import silence
 
@@ -133,7 +133,17 @@ class RunFolders:
 
     # Writing
 
-    def create(
+    def create(self, *args: Any, **options: Any) -> str:
+        """Put a queued run on the disk: `begin` and the wait for the disk; its id. Raises as these two."""
+        fresh = self.begin(*args, **options)
+        try:
+            fresh.settle()
+        except OSError:
+            self.discard(fresh.id)
+            raise
+        return fresh.id
+
+    def begin(
         self,
         spec: Mapping[str, Any],
         environment: Mapping[str, Any],
@@ -143,8 +153,10 @@ class RunFolders:
         position: float | None = None,
         held: str | None = None,
         script: str | None = None,
-    ) -> str:
-        """Put a queued run on the disk: the whole folder, synced, or nothing; the id is that of `spec`.
+    ) -> Fresh:
+        """Make the folder of a queued run, the whole of it or nothing; the id is that of `spec`.
+
+        It may start from now on; nobody may be told that it is queued before the returned one is settled.
 
         Args:
             worker: The worker archive, for kinds that use it.
@@ -166,7 +178,6 @@ class RunFolders:
         if self._artefacts_root is not None:
             artefacts = make_artefacts(self._artefacts_root, identifier)
             spec = {**spec, ARTEFACTS: str(artefacts)}
-        temporary = self.root / f".new-{identifier}-{secrets.token_hex(4)}"
         files = {
             "spec.json": encode({"schema": SCHEMA, **spec}),
             "environment.json": encode({"schema": SCHEMA, **environment}),
@@ -178,16 +189,7 @@ class RunFolders:
             files["worker.pyz"] = worker
         if script is not None:
             files["run.sh"] = script.encode("utf-8", "surrogateescape")
-        try:
-            fill(temporary, files, artefacts)
-            temporary.rename(target)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            if artefacts is not None:
-                artefacts.rmdir()
-            raise
-        sync_directory(self.root)
-        return identifier
+        return make(self.root, identifier, files, artefacts)
 
     def write_script(self, identifier: str, text: str) -> None:
         """Write `run.sh`, executable by the owner: the same command without accel-tui."""
@@ -204,8 +206,10 @@ class RunFolders:
             sync_file(folder / name)
         sync_directory(folder)
 
-    def write_state(self, identifier: str, **fields: Any) -> dict[str, Any]:
+    def write_state(self, identifier: str, *, sync: bool = True, **fields: Any) -> dict[str, Any]:
         """Change fields of `state.json` and leave the others; returns the whole document.
+
+        `sync=False` for what need not outlive a crash of the host, as a keeper writes it anew at once.
 
         Only the owner of the file calls it: the supervisor while the run is queued or preparing, then the keeper.
 
@@ -213,7 +217,7 @@ class RunFolders:
             NotPossibleError: the new state cannot follow the one that stands there, or the file is damaged.
         """
         document = self._changed_state(identifier, fields)
-        write_json(self.path(identifier) / "state.json", document)
+        write_json(self.path(identifier) / "state.json", document, sync=sync)
         return document
 
     def write_start(
@@ -237,7 +241,7 @@ class RunFolders:
         state = self._changed_state(identifier, {"state": RunState.PREPARING, "held": None, "start": start})
         folder = self.path(identifier)
         documents = {"environment.json": {"schema": SCHEMA, **environment}, "plan.json": plan.to_json()}
-        changed = not all(_same(folder / name, document) for name, document in documents.items())
+        changed = not all(same(folder / name, document) for name, document in documents.items())
         if changed or not (folder / "run.sh").exists():
             changed = True
             self.write_script(identifier, script())
@@ -330,8 +334,12 @@ class RunFolders:
             raise NotPossibleError(
                 f"run {identifier} is {state.value}", remedy=f"stop it first: accel-tui stop {identifier}"
             )
+        self.discard(identifier)  # it is gone for every reader at once, however long the deletion takes
+
+    def discard(self, identifier: str) -> None:
+        """Delete a run that nobody was told of."""
         doomed = self.root / f".removed-{identifier}-{secrets.token_hex(4)}"
-        folder.rename(doomed)  # it is gone for every reader at once, however long the deletion takes
+        self.path(identifier).rename(doomed)
         remove_artefacts(doomed)
         shutil.rmtree(doomed, ignore_errors=True)
 
@@ -405,21 +413,6 @@ class RunFolders:
                 finally:
                     os.close(descriptor)
         return self.read_run(identifier)
-
-
-def _same(path: Path, document: Mapping[str, Any]) -> bool:
-    """Whether the file says this already; how long the checks took does not count."""
-    try:
-        return encode(_timeless(read_document(path))) == encode(_timeless(document))
-    except (FileNotFoundError, DamagedError):
-        return False
-
-
-def _timeless(document: Mapping[str, Any]) -> dict[str, Any]:
-    checks = document.get("checks")
-    if not isinstance(checks, list):
-        return dict(document)
-    return {**document, "checks": [{**check, "seconds": 0} for check in checks if isinstance(check, dict)]}
 
 
 def _locks(descriptor: int) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
+import secrets
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -18,7 +18,7 @@ from accel_tui.store.documents import SCHEMA, DamagedError, read_document
 from accel_tui.store.identifiers import is_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def first_state(created: str, position: float | None, held: str | None) -> dict[str, Any]:
@@ -59,24 +59,74 @@ def remove_artefacts(folder: Path) -> None:
         return
 
 
-def fill(folder: Path, files: Mapping[str, bytes], artefacts: Path | None = None) -> None:
-    """Make the folder with these files, closed to others and on the disk."""
+class Fresh:
+    """A folder that was made this moment: everybody sees it, and the disk has it once `settle` has returned."""
+
+    def __init__(self, identifier: str, descriptors: list[int]) -> None:
+        self.id = identifier
+        self._descriptors = descriptors
+
+    def settle(self) -> None:
+        """Have it on the disk, files and names; to be called once.
+
+        Raises:
+            OSError: the disk did not take it.
+        """
+        try:
+            _sync_together(self._descriptors)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Leave it to the kernel."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+
+def make(root: Path, identifier: str, files: Mapping[str, bytes], artefacts: Path | None) -> Fresh:
+    """The folder of a run below `root`, seen by others as a whole or not at all.
+
+    Raises:
+        OSError: it could not be written; nothing is left of it.
+    """
+    temporary = root / f".new-{identifier}-{secrets.token_hex(4)}"
+    descriptors: list[int] = []
+    try:
+        descriptors += fill(temporary, files, artefacts)
+        descriptors.append(_directory(root))
+        temporary.rename(root / identifier)
+    except BaseException:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        shutil.rmtree(temporary, ignore_errors=True)
+        if artefacts is not None:
+            artefacts.rmdir()
+        raise
+    return Fresh(identifier, descriptors)
+
+
+def fill(folder: Path, files: Mapping[str, bytes], artefacts: Path | None = None) -> list[int]:
+    """Make the folder with these files, closed to others; open descriptors of all of it, for the caller to sync."""
     folder.mkdir(mode=0o700)
     (folder / "events").mkdir(mode=0o700)
     if artefacts is None:
         (folder / ARTEFACTS).mkdir(mode=0o700)
     else:
         (folder / ARTEFACTS).symlink_to(artefacts)
-    with contextlib.ExitStack() as opened:
-        descriptors = [opened.enter_context(_directory(folder))]
+    descriptors = [_directory(folder)]
+    try:
         for name, data in files.items():
             mode = 0o700 if name == "run.sh" else 0o600
             descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-            file = opened.enter_context(os.fdopen(descriptor, "wb"))
-            file.write(data)
-            file.flush()
             descriptors.append(descriptor)
-        _sync_together(descriptors)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+    except BaseException:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        raise
+    return descriptors
 
 
 @functools.cache
@@ -95,10 +145,5 @@ def _sync_together(descriptors: Sequence[int]) -> None:
         sync.result()
 
 
-@contextlib.contextmanager
-def _directory(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+def _directory(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

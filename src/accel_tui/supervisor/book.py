@@ -24,6 +24,7 @@ from accel_tui.supervisor.index import PAGE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from accel_tui.model.plans import Plan
     from accel_tui.supervisor.hub import Hub
     from accel_tui.supervisor.index import Index
     from accel_tui.supervisor.queue import Waiting
@@ -67,6 +68,8 @@ class Entry:
     """A stop was asked for that could not be written down."""
     wants: Waiting | None = None
     """What the queue was told last; None when that must be made anew."""
+    planned: tuple[float, Plan] | None = None
+    """The plan of the submit and when it was made (monotonic): good for a start that follows at once."""
     finished: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property

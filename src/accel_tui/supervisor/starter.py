@@ -9,6 +9,7 @@ import functools
 import logging
 import secrets
 import socket
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from accel_tui.supervisor.service import Service
 
 log = logging.getLogger(__name__)
+
+_PLAN_SECONDS = 0.5
+"""How old a plan may be to be taken for what planning again would give: nothing that it looks at changes by then."""
 
 _MOST_STARTS = 5
 """How often a start is tried while no keeper answers."""
@@ -142,6 +146,13 @@ class Starter:
         """Everything up to the keeper; blocks, so it runs in a thread."""
         folders = self._service.folders
         job = parse_job(entry.job)
+        start = secrets.token_hex(8)
+        planned = self._still_planned(entry, job)
+        if planned is not None:
+            locks = self._service.reservations.paths(entry.cards)
+            folders.write_state(entry.id, state=RunState.PREPARING, held=None, start=start, sync=False)
+            arguments = planning.secret_arguments(planned, entry.secret_arguments)
+            return _Ready(job, planned, locks, arguments, changed=False, start=start)
         environment = folders.environment(entry.id)
         base: dict[str, str] = environment["base"]
         port = _free_port() if planning.needs_port(job) else None
@@ -153,10 +164,21 @@ class Starter:
         locks = self._service.reservations.paths(entry.cards)
         run = planning.environment_for(plan, base, {})
         script = functools.partial(start_script, plan, base, entry.secret_names)
-        start = secrets.token_hex(8)
         changed = folders.write_start(entry.id, {**environment, "run": run}, plan, script, start)
         arguments = planning.secret_arguments(plan, entry.secret_arguments)
         return _Ready(job, plan, locks, arguments, changed, start)
+
+    def _still_planned(self, entry: Entry, job: Job) -> Plan | None:
+        """The plan of the submit, where that was this moment, left nothing to decide, and found nothing to ask."""
+        made, entry.planned = entry.planned, None
+        if made is None or time.monotonic() - made[0] > _PLAN_SECONDS or entry.cards:
+            return None
+        plan = made[1]
+        if plan.waiting_for is not None or not plan.verified or planning.needs_port(job):
+            return None
+        if selectors.parse(str(entry.spec["select"])).auto or unanswered(plan.checks, yes=False, overrides=()):
+            return None
+        return plan
 
     def _plan(self, entry: Entry, job: Job, base: dict[str, str], inventory: Inventory, port: int | None) -> Plan:
         select = str(entry.spec["select"])

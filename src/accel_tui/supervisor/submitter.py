@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 import re
 import socket
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +36,12 @@ if TYPE_CHECKING:
     from accel_tui.model.plans import Check, Plan
     from accel_tui.model.runs import Run
     from accel_tui.protocol.messages import Submission
+    from accel_tui.store.making import Fresh
     from accel_tui.supervisor.audit import Peer
     from accel_tui.supervisor.service import Service
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,7 @@ class Submitter:
         service = self._service
         position = service.next_position()
         environment = {"base": dict(prepared.base), "secret_names": sorted(prepared.secrets)}
-        run = await asyncio.to_thread(self._create, spec, environment, prepared, position, held)
+        run, fresh = await asyncio.to_thread(self._create, spec, environment, prepared, position, held)
         entry = Entry(
             run=run,
             spec=spec,
@@ -154,14 +160,24 @@ class Submitter:
             secrets=dict(prepared.secrets),
             secret_arguments=prepared.secret_arguments,
             held=held,
+            planned=(time.monotonic(), prepared.plan),
         )
         service.book.add(entry)
         service.scheduler.wake()
+        # The start does not wait for the disk; whoever is told that the run is queued does.
+        try:
+            await asyncio.to_thread(fresh.settle)
+        except OSError:
+            if entry.state is RunState.QUEUED:  # it can still be as if it had never been
+                await asyncio.to_thread(service.folders.discard, entry.id)
+                service.book.forget(entry.id)
+                raise
+            log.exception("run %s goes on, although the disk did not take its folder", entry.id)
         return entry
 
     def _create(
         self, spec: dict[str, Any], environment: dict[str, Any], prepared: Prepared, position: float, held: str | None
-    ) -> Run:
+    ) -> tuple[Run, Fresh]:
         folders = self._service.folders
         worker = self._service.worker_archive() if prepared.job.worker else None
         plan, script = prepared.plan, None
@@ -169,8 +185,8 @@ class Submitter:
             # Most often nothing changes until the start, which then finds all of it on the disk.
             environment = {**environment, "run": planning.environment_for(plan, prepared.base, {})}
             script = start_script(plan, prepared.base, environment["secret_names"])
-        folders.create(spec, environment, plan, worker, position=position, held=held, script=script)
-        return queued_run(folders.path(prepared.id), spec, plan.devices, held)
+        fresh = folders.begin(spec, environment, plan, worker, position=position, held=held, script=script)
+        return queued_run(folders.path(prepared.id), spec, plan.devices, held), fresh
 
     def _prepare(self, submission: Submission, inventory: Inventory, execute: bool) -> Prepared:
         base, secrets = self._environment(submission)

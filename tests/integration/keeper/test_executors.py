@@ -150,12 +150,13 @@ def test_a_nursery_that_hangs_is_left_aside_and_never_starts_the_run_again(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Nursery.keeper, "__defaults__", (0.2,))
-    run = make_run(python("print('once')"))
+    spared, run = make_run(["true"]), make_run(python("print('once')"))
 
     async def play() -> None:
         keepers = Keepers(prefix=())
         nursery = await new_nursery(keepers)
         gone = signal_nursery(nursery, signal.SIGSTOP)
+        assert (await keepers.start(spared.instruction()))["started"]  # by a keeper that was forked before
         assert (await keepers.start(run.instruction()))["started"]
         assert keepers.remark is not None
         assert "forked no keeper within" in keepers.remark
