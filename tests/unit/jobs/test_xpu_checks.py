@@ -190,8 +190,8 @@ def test_nodes_are_judged_by_opening_them(tmp_path: Path) -> None:
         for view in server.devices
     ]  # fmt: skip
     server, settings = dataclasses.replace(server, devices=tuple(views)), Settings(dev_root=str(tmp_path / "dev"))
-    found = checked(tmp_path, server=server, settings=settings)
-    assert (found["device-access"].level, found["by-path"].level) == (CheckLevel.PASS, CheckLevel.WARNING)
+    both = checked(tmp_path, server=server, settings=settings)
+    assert (both["device-access"].level, both["by-path"].level) == (CheckLevel.PASS, CheckLevel.WARNING)
     (folder / "by-path").mkdir()
     assert "by-path" not in checked(tmp_path, server=server, settings=settings)
     (folder / "renderD130").unlink()
