@@ -65,7 +65,8 @@ def test_two_ranks_train_on_their_cards_with_hccl(nodes: GaudiNodes, work: Any, 
     for rank, module in enumerate((4, 5)):
         event = proved(ended, rank)
         assert (event["status"], event["wanted"], event["device"]) == ("verified", nodes.key(module), "hpu:0")
-        assert event["held"] == [{"key": nodes.key(module), "node": str(nodes.node(module)), "module_id": module}]
+        (card,) = event["held"]
+        assert (card["key"], card["node"], card["module_id"]) == (nodes.key(module), str(nodes.node(module)), module)
         (device,) = of("device", ended.folder, rank)
         assert (device["device"], device["backend"], device["world"]) == ("hpu:0", "hccl", 2)
         assert device["wrapper"] == "DistributedDataParallel"
