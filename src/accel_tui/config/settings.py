@@ -96,6 +96,15 @@ class Settings:
     minimum_free_bytes: int = _setting(
         GIB, "no run starts with less free space under the state folder", kind=int, table="log", minimum=0
     )
+    log_cap_bytes: int = _setting(
+        16 * GIB, "of a longer log the middle is given back to the disk; 0: never", kind=int, table="log", minimum=0
+    )
+    log_compress_days: float = _setting(
+        7.0, "logs of runs that ended so long ago are compressed; 0: never", kind=float, table="log", minimum=0
+    )
+    log_remove_days: float = _setting(
+        0.0, "logs of runs that ended so long ago are removed; 0: never", kind=float, table="log", minimum=0
+    )
     config_dir: str = field(default="", metadata={"hidden": True})
     """The folder that the file was looked for in, absolute; set by variable or flag alone."""
 

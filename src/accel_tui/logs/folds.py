@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MOST_FOLDS = 200_000
 """What is kept takes 33 bytes for each; a log with more is shown unfolded from there on."""
 _TRACEBACK = b"Traceback (most recent call last):"
+_TAIL, _LONG = 16, 64
+"""Of a line longer than the second, the last bytes of the first number are behind any prefix."""
 _PREFIX = re.compile(rb"^(?:\[default\d{1,5}\]:)?(?:\[rank\d{1,5}\]:)*(?:(?<=\]:) )?", re.MULTILINE)
 
 
@@ -105,12 +107,12 @@ class Folds:
         raw = block.split(b"\n")
         raw.pop()
         named = b"[rank" in block or b"[default" in block
-        bare = _PREFIX.sub(b"", block).split(b"\n")[: len(raw)] if named else raw
-        if self._is_plain(block, bare):
+        if self._is_plain(block, raw, named=named):
             self._line += len(raw)
             self.position = place + len(block)
-            self._begin_repeat(bare[-1], self._line - 1, self.position - len(raw[-1]) - 1)
+            self._begin_repeat(_PREFIX.sub(b"", raw[-1]), self._line - 1, self.position - len(raw[-1]) - 1)
             return
+        bare = _PREFIX.sub(b"", block).split(b"\n")[: len(raw)] if named else raw
         begin = self.position if len(raw[0]) >= LONGEST_LINE else place  # of a longer line the tail alone is here
         for line, said in zip(raw, bare, strict=True):
             self._look(line, said, begin)
@@ -119,11 +121,15 @@ class Folds:
             self._line += 1
         self.position = place
 
-    def _is_plain(self, block: bytes, bare: list[bytes]) -> bool:
+    def _is_plain(self, block: bytes, raw: list[bytes], *, named: bool) -> bool:
         """Nothing in this block can belong to a fold: true for most, and quickly known."""
         if SIGN in block or _TRACEBACK in block or self._open in (Kind.TRACEBACK, Kind.FRAMES):
             return False
-        return bare[0] != self._text and not any(map(operator.eq, bare, bare[1:]))
+        if _tail(raw[0]) == self._text[-_TAIL:]:
+            return False
+        # Where ranks stand in front, ends are compared: to take the prefixes away costs ten times as much.
+        compared = [line[-_TAIL:] if len(line) > _LONG else _tail(line) for line in raw] if named else raw
+        return not any(map(operator.eq, compared, compared[1:]))
 
     def _look(self, line: bytes, said: bytes, place: int) -> None:
         if self._goes_on(line, said, place):
@@ -190,6 +196,10 @@ class Folds:
             for kept in (self.numbers, self.counts, self._offsets, self._lasts, self._kinds):
                 kept.pop()
         self._open, self._stored, self._text = None, False, b""
+
+
+def _tail(line: bytes) -> bytes:
+    return _PREFIX.sub(b"", line, count=1)[-_TAIL:]
 
 
 def _rank_of(line: bytes) -> int | None:

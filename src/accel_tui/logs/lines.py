@@ -180,8 +180,8 @@ class LineIndex:
         position = -1
         for _ in range(missing):
             position = data.find(b"\n", position + 1)
-            if position < 0:
-                return self.indexed  # it was changed under us
+            if position < 0:  # it was changed under us: given back to the disk, or cut
+                return place if self._source.hole_end(place) > place else self.indexed
         return place + position + 1
 
     def line_at(self, offset: int) -> int:

@@ -38,6 +38,7 @@ from accel_tui.supervisor.changes import Changes
 from accel_tui.supervisor.hub import Hub
 from accel_tui.supervisor.index import Index
 from accel_tui.supervisor.leftovers import Leftovers
+from accel_tui.supervisor.logs import LogUpkeep
 from accel_tui.supervisor.releasing import Releasing
 from accel_tui.supervisor.replies import write_report
 from accel_tui.supervisor.reservations import Reservations
@@ -157,6 +158,7 @@ class Service:
         self.spawn(self._first_look(), "the first look at the devices")
         self.spawn(self.scheduler.poll(), "polling locks")
         self.spawn(self.watch.poll(), "following runs")
+        self.spawn(LogUpkeep(self).poll(), "looking after logs")
         self.spawn(self._tell_devices(), "telling of devices")
 
     async def close(self) -> None:

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Context) -> int:
     """Print it; with -f until the run is finished or somebody interrupts."""
-    from accel_tui.logs.source import FileSource
+    from accel_tui.logs.packed import open_log
 
     wanted = context.arguments
     shown = _Filter(wanted)
@@ -47,7 +47,7 @@ def run(context: Context) -> int:
     path, ended = _log(context)
     start = 0 if wanted.since is None else _since(wanted.since, path)
     try:
-        with FileSource(path) as source:
+        with open_log(path) as source:
             if wanted.raw:
                 _copy(context, source, start, ended)
             else:
@@ -142,14 +142,14 @@ def _since(text: str, log: Path) -> int:
         UsageError: no such moment, or a log without a record of times.
     """
     from accel_tui.logs.lines import line_start
-    from accel_tui.logs.source import FileSource
+    from accel_tui.logs.packed import open_log, standing
     from accel_tui.logs.times import moment_of, offset_at, read_times
 
     moment = moment_of(text, time.time())
     record = log.with_name("log.times")
-    if log.exists() and not record.exists():
+    if standing(log).exists() and not record.exists():
         raise UsageError("this log has no record of times, so --since cannot be answered")
     offset = offset_at(read_times(record), moment)
-    with FileSource(log) as source:
+    with open_log(log) as source:
         # A last line without an end was begun before: nothing was written since.
         return offset if offset >= source.size() else line_start(source, offset)

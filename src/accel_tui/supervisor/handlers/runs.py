@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
+from accel_tui.logs.packed import open_log, standing
 from accel_tui.model.errors import FileError, UsageError
 from accel_tui.model.runs import RunResult, RunState
 from accel_tui.protocol.messages import Submission, read_points, read_seconds
@@ -101,7 +102,7 @@ async def log(service: Service, request: Request) -> Response:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
-        return Response(b"", 200, {**HEADERS, "Accept-Ranges": "bytes"}, "application/octet-stream")
+        return await _packed_log(path, request.headers.get("range"))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from None
     size = os.fstat(descriptor).st_size
@@ -118,6 +119,35 @@ async def log(service: Service, request: Request) -> Response:
         headers["Content-Range"] = f"bytes {span[0]}-{span[1] - 1}/{size}"
     status = 200 if wanted is None else 206
     return StreamingResponse(_bytes(descriptor, *span), status, headers, "application/octet-stream")
+
+
+async def _packed_log(path: Path, wanted: str | None) -> Response:
+    """The same of a log that was compressed since; nothing where there is none."""
+    if standing(path) == path:
+        return Response(b"", 200, {**HEADERS, "Accept-Ranges": "bytes"}, "application/octet-stream")
+    source = await asyncio.to_thread(open_log, path)
+    size = source.size()
+    try:
+        begin, end = (0, size) if wanted is None else read_range(wanted, size)
+    except UsageError as error:
+        source.close()
+        answer = fault(error, 416)
+        answer.headers["Content-Range"] = f"bytes */{size}"
+        return answer
+
+    async def pieces() -> AsyncIterator[bytes]:
+        place = begin
+        try:
+            while place < end and (data := await asyncio.to_thread(source.read, place, min(1 << 20, end - place))):
+                place += len(data)
+                yield data
+        finally:
+            source.close()
+
+    headers = {**HEADERS, "Accept-Ranges": "bytes", "Content-Length": str(end - begin)}
+    if wanted is not None:
+        headers["Content-Range"] = f"bytes {begin}-{end - 1}/{size}"
+    return StreamingResponse(pieces(), 200 if wanted is None else 206, headers, "application/octet-stream")
 
 
 def read_range(text: str, size: int) -> tuple[int, int]:

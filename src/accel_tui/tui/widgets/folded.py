@@ -9,9 +9,12 @@ from dataclasses import replace
 from accel_tui.logs.folds import Fold, Folds, Kind
 from accel_tui.logs.lines import Line
 from accel_tui.logs.source import ByteSource
-from accel_tui.tui.widgets.logwindow import STEP, LogWindow
+from accel_tui.tui.widgets.logwindow import LogWindow
 
-_STEPS = STEP // (256 * 1024)
+_STEPS = 2
+"""Pieces that are looked at before others get their turn."""
+_STEPS_OF_A_LOOK = 16
+"""Several times what a job writes between two looks."""
 
 
 class FoldedWindow:
@@ -54,6 +57,10 @@ class FoldedWindow:
         return self.base.total - self._hidden[-1] if self._folding else self.base.total
 
     @property
+    def exact(self) -> bool:
+        return self.base.counted
+
+    @property
     def all_lines(self) -> int:
         return self.base.total
 
@@ -68,16 +75,18 @@ class FoldedWindow:
         news = self.base.look()
         if news and self.folds.generation != self.base.generation:
             self._ready, self._opened = False, set()
-        if news:
-            self._step()
+        if news and self._ready:
+            self._step(_STEPS_OF_A_LOOK)
         return news
 
     def count(self) -> bool:
-        counted = self.base.counted or self.base.count()
-        return self._step() and counted
+        if not self.base.counted:
+            self.base.count()
+            return False
+        return self._step()
 
-    def _step(self) -> bool:
-        done = any(self.folds.step() for _ in range(_STEPS))
+    def _step(self, steps: int = _STEPS) -> bool:
+        done = any(self.folds.step() for _ in range(steps))
         self._ready = self._ready or done
         if self._ready:
             self._arrange()

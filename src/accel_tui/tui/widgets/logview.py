@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from textual import events
@@ -25,6 +26,7 @@ from accel_tui.tui.widgets.narrow import NarrowWindow
 from accel_tui.tui.widgets.pace import Pace
 
 SIDE_STEP = 8
+_HELD_SECONDS = 0.05
 _COUNTED_SECONDS = 0.02
 """How often somebody who waits for line numbers looks whether they are known."""
 
@@ -99,6 +101,7 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
         self._timer: Timer | None = None
         self._pace = Pace(rate)
         self._replaced = 0
+        self._searching = 0
 
     # What it is told
 
@@ -231,6 +234,15 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
         if window is self._window:
             self.go_to(base.offset_of(max(0, min(number, base.total - 1))))
 
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[None]:
+        """Something that a person waits for looks through the log: what can wait does."""
+        self._searching += 1
+        try:
+            yield
+        finally:
+            self._searching -= 1
+
     def set_rate(self, rate: float) -> None:
         """Look so many times a second from now on; 1 suits a slow terminal."""
         self._rate = rate
@@ -306,9 +318,18 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
 
     async def _count(self, window: Window) -> None:
         """Count all lines in small steps; then put the view where the same lines have their exact numbers."""
+        exact = window.exact
         while not window.count():
+            if window.exact and not exact:
+                exact = True
+                self._place_exactly(window)
             await asyncio.sleep(0)
+            while window.exact and self._searching:  # what a person waits for comes before folds
+                await asyncio.sleep(_HELD_SECONDS)
         self._counting = None
+        self._place_exactly(window)
+
+    def _place_exactly(self, window: Window) -> None:
         if window is self._window:
             top = self.first_visible
             offset = self._anchor if self._anchor is not None else None if top is None else top.offset
@@ -377,7 +398,7 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
         total = 0 if window is None else window.all_lines
         below = self.scroll_offset.y + self.size.height
         behind = 0 if self._following or window is None else max(0, window.below(below))
-        exact = window is None or window.counted or not window.end
+        exact = window is None or window.exact or not window.end
         status = Status(total, exact, behind, self._following, self._replaced)
         if status != self._status:
             self._status = status

@@ -69,6 +69,11 @@ class LogWindow:
         return self._index.line_ends + unfinished
 
     @property
+    def exact(self) -> bool:
+        """Whether the number of lines is known, and not estimated."""
+        return self._counted
+
+    @property
     def all_lines(self) -> int:
         """Lines that the rows stand for."""
         return self.total

@@ -38,6 +38,10 @@ class NarrowWindow:
         return self._matches.count
 
     @property
+    def exact(self) -> bool:
+        return self.counted
+
+    @property
     def all_lines(self) -> int:
         return self.total
 

@@ -9,11 +9,13 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 
+from accel_tui.logs.packed import LogSource, open_log
 from accel_tui.logs.ranks import OfRank, ranks_in, split_rank
 from accel_tui.logs.search import Both, Finder
 from accel_tui.logs.severity import Problems
-from accel_tui.logs.source import FileSource
+from accel_tui.logs.source import ByteSource
 from accel_tui.logs.times import Times
+from accel_tui.model.errors import FileError
 from accel_tui.model.runs import Run, RunState
 from accel_tui.text import sanitise
 from accel_tui.tui.board import Board
@@ -66,7 +68,7 @@ class LogPane(Pane):
     def __init__(self, services: Services) -> None:
         super().__init__(services)
         self._subject: Subject | None = None
-        self._source: FileSource | None = None
+        self._source: LogSource | None = None
         self._times: Times | None = None
         self._ranks: frozenset[int] = frozenset()
         self._rank: int | None = None
@@ -136,7 +138,11 @@ class LogPane(Pane):
         """Show another log, from its end on."""
         if self._source is not None:
             self._source.close()
-        self._source = None if subject is None else FileSource(subject.log)
+        self._source = None
+        try:
+            self._source = None if subject is None else open_log(subject.log)
+        except FileError as fault:
+            self.services.desk.say(fault)
         self._times = None if subject is None or subject.times is None else Times(subject.times)
         self._rank, self._finder, self._only_hits, self._cut = None, None, False, (0, 0.0)
         self._ranks = frozenset() if self._source is None else _ranks_at_ends(self._source)
@@ -413,7 +419,7 @@ class LogPane(Pane):
         return False
 
 
-def _ranks_at_ends(source: FileSource) -> frozenset[int]:
+def _ranks_at_ends(source: ByteSource) -> frozenset[int]:
     size = source.size()
     found = ranks_in(source.read(0, _SAMPLE))
     if size > _SAMPLE:

@@ -160,6 +160,12 @@ class Search:
     async def _count(self, matches: Matches) -> None:
         if not matches.position:
             await asyncio.sleep(_TYPING_SECONDS)
+        with self._view.searching():
+            await self._count_all(matches)
+        self._counting = False
+        self._tell(matches)
+
+    async def _count_all(self, matches: Matches) -> None:
         told = turn = time.monotonic()
         while not matches.step():
             now = time.monotonic()
@@ -169,8 +175,6 @@ class Search:
             if now - told > _TELL_SECONDS:
                 told = now
                 self._tell(matches)
-        self._counting = False
-        self._tell(matches)
 
     def _tell(self, matches: Matches) -> None:
         if matches is not self._matches:
