@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 from pathlib import Path
 
 from support.command_line import CommandLine
 from support.schemas import check
+from support.waiting import wait_for
 
 ID = re.compile(r"\d{8}-\d{6}-[0-9a-z]{4}")
 SLEEP = ("sleep", "600")
@@ -213,6 +216,40 @@ def test_a_run_tells_its_submitter_the_warnings_of_its_plan(cli: CommandLine) ->
     warnings = cli("--demo", "server8", "run", "--json", *command).expect(0).json()["warnings"]
     assert "simulated" in [warning["code"] for warning in warnings]
     cli("--demo", "server8", "supervisor", "stop").expect(0)
+
+
+def test_a_halted_supervisor_is_told_and_can_be_ended(cli: CommandLine) -> None:
+    run = cli.queue(*SLEEP)
+    cli.wait_state(run, "running")
+    pid = cli.supervisor()
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    found = {one["id"]: one for one in cli("doctor", "--json").json()["checks"]}["supervisor"]
+    assert found["level"] == "warning"
+    assert f"kill -CONT {pid}" in found["remedy"]
+    ended = cli("supervisor", "stop", "--json").expect(0)
+    check("supervisor-status", ended.json())
+    assert "ended by force" in ended.err
+    wait_for(lambda: not Path(f"/proc/{pid}").exists(), what="the end of the supervisor")
+    assert cli.show(run)["state"] == "running"
+
+
+def test_the_whole_story_of_a_run(cli: CommandLine) -> None:
+    run = cli.queue(*SLEEP, flags=("--after", cli.queue(*SLEEP, name="first")))
+    cli("hold", run).expect(0)
+    cli("release", run).expect(0)
+    cli("stop", "first", "--now", "--wait").expect(0)
+    cli.wait_state(run, "running")
+    cli("stop", run, "--now", "--wait").expect(0)
+    shown = cli.show(run)
+    check("run", shown)
+    told = [moment["what"] for moment in shown["story"]]
+    states = ("queued", "submit", "hold", "release", "preparing", "starting", "running", "finished")
+    assert [what for what in told if what in states] == list(states)
+    assert {"stop", "stopping"} < set(told)
+    assert next(moment["by"] for moment in shown["story"] if moment["what"] == "hold").endswith(")")
+    assert sorted(moment["time"] for moment in shown["story"]) == [moment["time"] for moment in shown["story"]]
+    assert "hold by" in cli("show", run).expect(0).out
 
 
 def test_supervisor_status_and_stop(cli: CommandLine) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.client.transport import connect
-from accel_tui.keeper import processes
+from accel_tui.keeper import locks, processes
 from accel_tui.model.errors import SupervisorError
 from accel_tui.protocol.paths import LOCK_NAME, LOG_NAME, SAYS
 
@@ -94,6 +95,26 @@ def lock_held(state_dir: str) -> bool:
     return False
 
 
+def holder(state_dir: str) -> tuple[int, int] | None:
+    """Pid and start time of the supervisor that holds the lock, by the kernel's word; None where it does not tell."""
+    found = locks.holder(str(Path(state_dir) / LOCK_NAME))
+    start = None if found is None or found.pid is None else processes.start_time(found.pid)
+    return None if found is None or found.pid is None or start is None else (found.pid, start)
+
+
+def end_by_force(state_dir: str, seconds: float = 5.0) -> bool:
+    """End a supervisor that does not answer; whether it is gone. Nothing is lost with it: the folders are the truth."""
+    who = holder(state_dir)
+    if who is None:
+        return not lock_held(state_dir)
+    for signo in (signal.SIGTERM, signal.SIGKILL):
+        processes.signal_exact(*who, signo)
+        processes.signal_exact(*who, signal.SIGCONT)  # one that is halted would not hear the first
+        if wait_gone(state_dir, seconds):
+            return True
+    return False
+
+
 def wait_gone(state_dir: str, seconds: float = 15.0) -> bool:
     """Whether the supervisor of this folder is gone within `seconds`."""
     end = time.monotonic() + seconds
@@ -107,6 +128,9 @@ def wait_gone(state_dir: str, seconds: float = 15.0) -> bool:
 def log_remedy(state_dir: str) -> str:
     """What to look at: the path of the supervisor's log, and its last lines where there are any."""
     path = Path(state_dir) / LOG_NAME
+    who = holder(state_dir)
+    if who is not None and processes.halted(who[0]):
+        return f"it is halted (kill -CONT {who[0]} lets it go on), or end it: accel-tui supervisor stop; runs go on"
     tail = ""
     with contextlib.suppress(OSError), path.open("rb") as log:
         log.seek(max(0, path.stat().st_size - 4096))

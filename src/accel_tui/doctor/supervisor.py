@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accel_tui.doctor.host import Host, passed, refusal, warning
+from accel_tui.keeper import locks, processes
 from accel_tui.keeper.locks import held
 from accel_tui.model.secrets import mask
 from accel_tui.protocol.paths import HELLO, LOCK_NAME, LOG_NAME, SOCKET_NAME
@@ -62,6 +63,10 @@ def log_tail(state: Path, lines: int) -> list[str]:
 def _silent(host: Host, error: Exception, *, alive: bool) -> Check:
     log = host.state / LOG_NAME
     if alive:
+        holder = locks.holder(str(host.state / LOCK_NAME))
+        if holder is not None and holder.pid is not None and processes.halted(holder.pid):
+            message = f"the supervisor, process {holder.pid}, is halted by a signal or a debugger; runs go on"
+            return warning("supervisor", message, f"kill -CONT {holder.pid}, or: accel-tui supervisor stop")
         message = f"a supervisor runs and does not answer ({error})"
         return warning("supervisor", message, "accel-tui supervisor stop; runs go on without it")
     last = [line for line in log_tail(host.state, 20) if line.strip()][-1:]

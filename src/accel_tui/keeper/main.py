@@ -123,9 +123,11 @@ class _Run:
         try:
             self._record = files.reserve(order.path("exit.json"), sync=unsafe is not None)
             if unsafe is None:  # seen by everybody at once; the disk has it when `settle` is done
+                times = {**(order.state.get("times") or {}), "starting": record.time_text(time.time())}
                 order.write_state(
-                    state="starting", boot_id=boot, keeper=self.keeper, main=None, locks=order.locks, sync=False
-                )
+                    state="starting", boot_id=boot, keeper=self.keeper, main=None, locks=order.locks, times=times,
+                    sync=False,
+                )  # fmt: skip
         except OSError as error:
             raise _unwritable(order.folder, error) from None
         if unsafe is not None:

@@ -36,6 +36,12 @@ def alive(pid: int, start: int) -> bool:
     return fields is not None and int(fields[_START]) == start and not _ended(fields)
 
 
+def halted(pid: int) -> bool:
+    """Whether a signal or a debugger keeps the process from running."""
+    fields = _stat(pid)
+    return fields is not None and fields[_STATE] in (b"T", b"t")
+
+
 def descendants(pid: int, tag: str | None = None) -> list[tuple[int, int]]:
     """Pid and start time of every living process below `pid`, parents before children.
 

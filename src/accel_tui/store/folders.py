@@ -364,6 +364,8 @@ class RunFolders:
         if "state" in fields:
             fields = {**fields, "state": RunState(fields["state"]).value}
             _refuse_illegal_move(identifier, document.get("state"), fields["state"])
+            if fields["state"] == RunState.PREPARING.value:
+                fields["times"] = {"preparing": time_text(time.time())}
         return {**document, **fields}
 
     def _existing(self, identifier: str) -> Path:

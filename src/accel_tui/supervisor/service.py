@@ -337,7 +337,6 @@ class Service:
         following = await self.submitter.file(spec, prepared, held)
         following.secrets = dict(entry.secrets)
         self.book.succeeded_by[run.id] = identifier
-        self.audit.write("retry", identifier, None, of=run.id)
 
     async def run_metrics(self, run: Run, *, devices: bool = True, most: int | None = None) -> dict[str, Any]:
         """The `metrics` document: the run's curves, and with `devices` its devices' readings while it ran.

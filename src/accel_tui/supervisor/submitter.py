@@ -114,8 +114,7 @@ class Submitter:
         if original is not None:
             spec["retry_of"] = original.id
             spec["attempt"] = original.attempt + 1
-        entry = await self.file(spec, prepared)
-        service.audit.write("submit", entry.id, by, name=entry.run.name)
+        entry = await self.file(spec, prepared, by=by)
         return entry.run, (*worth_telling(prepared.plan), *await self._at_logout())
 
     async def _at_logout(self) -> tuple[PlanWarning, ...]:
@@ -143,8 +142,10 @@ class Submitter:
             await service.changes.release(run.id, self._environment(submission)[1], by=by)
         return run
 
-    async def file(self, spec: dict[str, Any], prepared: Prepared, held: str | None = None) -> Entry:
-        """Make the folder and take the run into the book and the queue."""
+    async def file(
+        self, spec: dict[str, Any], prepared: Prepared, held: str | None = None, *, by: Peer | None = None
+    ) -> Entry:
+        """Make the folder and take the run into the book and the queue; `by` None is a retry of our own."""
         service = self._service
         position = service.next_position()
         environment = {"base": dict(prepared.base), "secret_names": sorted(prepared.secrets)}
@@ -163,6 +164,11 @@ class Submitter:
             planned=(time.monotonic(), prepared.plan),
         )
         service.book.add(entry)
+        if by is None:
+            service.audit.write("retry", entry.id, None, of=spec["retry_of"])
+        else:
+            answers = {"overrides": spec["overrides"], "yes": spec["yes"]}
+            service.audit.write("submit", entry.id, by, name=entry.run.name, **answers)
         service.scheduler.wake()
         # The start does not wait for the disk; whoever is told that the run is queued does.
         try:

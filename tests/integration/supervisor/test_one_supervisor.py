@@ -91,8 +91,9 @@ def test_a_silent_supervisor_is_given_up(here: Site) -> None:
     os.kill(pid, signal.SIGSTOP)
     try:
         client = here.new_client()
-        with pytest.raises(SupervisorError, match="did not answer"):
+        with pytest.raises(SupervisorError, match="did not answer") as caught:
             client.hello()
+        assert f"kill -CONT {pid}" in str(caught.value.remedy)
     finally:
         os.kill(pid, signal.SIGCONT)
 

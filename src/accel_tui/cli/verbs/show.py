@@ -13,6 +13,7 @@ from accel_tui.model.plans import Plan
 from accel_tui.model.runs import RunResult
 from accel_tui.store.artefacts import artefacts_of
 from accel_tui.store.placement import placement_of
+from accel_tui.store.story import Moment, story
 
 if TYPE_CHECKING:
     import argparse
@@ -35,11 +36,17 @@ def run(context: Context) -> int:
     """Print it."""
     found = context.client.run(context.arguments.ref)
     if context.arguments.json:
-        context.output.document({"schema": 1, **found.to_json(), "placement": _placement(found)})
+        told = [moment.to_json() for moment in _story(found)]
+        context.output.document({"schema": 1, **found.to_json(), "placement": _placement(found), "story": told})
         return 0
     for word, value in _facts(context.output, found):
         context.output.line(Styled(f"{word:<9}", "muted"), value)
     return 0
+
+
+def _story(run: Run) -> tuple[Moment, ...]:
+    folder = Path(run.folder)
+    return story(folder, folder.parent.parent)
 
 
 def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
@@ -74,6 +81,9 @@ def _facts(output: Output, run: Run) -> Iterator[tuple[str, Part]]:
         yield "retry of", f"{run.retry_of}, attempt {run.attempt}"
     for note in run.notes:
         yield "note", note
+    for moment in _story(run):
+        by, detail = f" by {moment.by}" if moment.by else "", f": {moment.detail}" if moment.detail else ""
+        yield "story", f"{figures.clock(moment.time)}  {moment.what}{by}{detail}"
     yield from _planned(run)
     yield "folder", run.folder
     left = artefacts_of(Path(run.folder))

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 EXAMPLE = "accel-tui supervisor status --json"
 
+_NOBODY: dict[str, Any] = {
+    "schema": 1, "pid": None, "version": None, "queued": 0, "running": 0, "started": None, "logout": None,
+}  # fmt: skip
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the verb takes."""
@@ -30,9 +34,9 @@ def run(context: Context) -> int:
     """Never starts a supervisor."""
     if context.arguments.action in ("enable", "disable"):
         return _at_boot(context, on=context.arguments.action == "enable")
-    status = _status(context)
     if context.arguments.action == "stop":
-        return _stop(context, status)
+        return _stop(context)
+    status = _status(context)
     if context.arguments.json:
         context.output.document(status)
     elif status["pid"] is None:
@@ -59,7 +63,7 @@ def _status(context: Context) -> dict[str, Any]:
 
     client = context.unconnected()
     if not starting.listens(client.state_dir) and not starting.lock_held(client.state_dir):
-        return {"schema": 1, "pid": None, "version": None, "queued": 0, "running": 0, "started": None, "logout": None}
+        return dict(_NOBODY)
     client.connect(start=False)
     hello = client.hello()
     told = ("pid", "version", "queued", "running", "started", "logout")
@@ -97,19 +101,32 @@ def _at_boot(context: Context, *, on: bool) -> int:
     return 0
 
 
-def _stop(context: Context, status: dict[str, Any]) -> int:
-    if status["pid"] is not None:
-        client = context.unconnected()
-        try:
+def _stop(context: Context) -> int:
+    """Ask it to end, and end it all the same where it does not answer: it owns nothing that would be lost with it."""
+    from accel_tui.client import starting
+
+    folder = str(context.folder_in_force)
+    status: dict[str, Any] = {**_NOBODY, "queued": None, "running": None}
+    there = True
+    try:
+        status = _status(context)
+        there = status["pid"] is not None
+        if there:
+            client = context.unconnected()
             client.connect(start=False)
             client.shutdown()
-        except SupervisorError:
-            if _status(context)["pid"] is not None:
+    except SupervisorError as silent:
+        if starting.lock_held(folder):
+            if not starting.end_by_force(folder):
                 raise
+            words = f" it did not answer ({silent.message}); it was ended by force"
+            context.output.note(context.output.glyph("warning"), words)
     if context.arguments.json:
         context.output.document({**status, "pid": None})
-    elif status["pid"] is None:
+    elif not there:
         context.output.note("no supervisor runs")
+    elif status["running"] is None:
+        context.output.note(Styled("the supervisor has ended; ", "strong"), "runs go on, queued ones wait for the next")
     else:
         context.output.note(
             Styled("the supervisor has ended; ", "strong"),
