@@ -1,9 +1,13 @@
 """The Log pane of the whole screen in a real terminal, beside Utilization, Runs and Metrics that go on as well.
 
-    PYTHONPATH=src:tests python tests/benchmarks/bench_log.py [follow] [search] [--seconds N]
+    PYTHONPATH=src:tests python tests/benchmarks/bench_log.py [open] [lag] [follow] [search] [--seconds N]
 
-`follow`: the log grows by 50,000 lines a second: from a typed letter to its echo in the search line, while hits of what
-is typed are being counted in everything that arrives; from a key to what it does; CPU, bytes, memory.
+`open`: a log of 10 million lines shown at its end: from the key in a running screen, and with `view` from the shell.
+`lag`: how far behind its writer `view` is at 1,000, 10,000 and 100,000 lines a second, with CPU and memory.
+Both beside `less`, and beside `lnav` and Toolong (`tl`) where they are found on PATH or in the folder that
+`ACCEL_TUI_BENCH_PEERS` names, on the same file in the same run.
+`follow`: the log grows by 100,000 lines a second: from a typed letter to its echo in the search line, while hits of
+what is typed are being counted in all that arrives; from a key to what it does; CPU, bytes, memory.
 `search`: a text and an expression that stand at the end of 1 GB: bytes a second, and keys meanwhile.
 """
 
@@ -11,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import shutil
 import statistics
 import sys
 import tempfile
@@ -28,9 +34,14 @@ from support.fake_client import FakeSupervisor
 from support.figures import figure
 from support.scene import runs, server
 
-LINES_PER_SECOND = 50_000
+LINES_PER_SECOND = 100_000
 LINE = b"[rank0]: {'loss': 1.2831, 'grad_norm': 0.8012, 'learning_rate': 1.91e-05, 'epoch': 1.58, 'step': %09d}\n"
 LETTERS = "qwxyzjkvb"
+LAST = b"the very last line of it"
+STEP = re.compile(rb"'step': (\d{9})")
+CSI = re.compile(rb"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b[()][0-9A-Za-z]")
+RATES = (1_000, 10_000, 100_000)
+PEERS = ("less", "lnav", "tl")
 
 
 def screen() -> None:
@@ -39,6 +50,7 @@ def screen() -> None:
     supervisor.history = past.history(server())
     supervisor.series = {runs()[0].id: past.curves()}
     supervisor.runs[0] = replace(supervisor.runs[0], folder=os.environ["BENCH_FOLDER"])
+    supervisor.runs[1] = replace(supervisor.runs[1], folder=os.environ.get("BENCH_OTHER", "/nowhere"))
 
     def tell() -> None:
         while True:
@@ -108,14 +120,122 @@ def _typed(terminal: Terminal, end: float) -> list[float]:
     return times
 
 
+def _large(path: Path, lines: int, last: bytes) -> None:
+    with path.open("wb") as file:
+        block = b"".join(LINE % number for number in range(10_000))
+        for _ in range(lines // 10_000):
+            file.write(block)
+        file.write(last + b"\n")
+
+
+def _peers(less: str) -> dict[str, list[str]]:
+    """The programs that are here, as they are started; `less` is what that one is told to do first."""
+    folder = os.environ.get("ACCEL_TUI_BENCH_PEERS", "")
+    path = f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"
+    found = {name: shutil.which(name, path=path) for name in PEERS}
+    for name in (name for name, place in found.items() if place is None):
+        print(f"left out: {name} is not on PATH, nor in the folder of ACCEL_TUI_BENCH_PEERS")
+    return {name: [place, *([less] if name == "less" else [])] for name, place in found.items() if place is not None}
+
+
+def _view(folder: Path, file: Path) -> Terminal:
+    command = [sys.executable, "-m", "accel_tui", "view", "--file", str(file)]
+    return Terminal(command, ACCEL_TUI_CONFIG_DIR=str(folder / "config"), ACCEL_TUI_STATE_DIR=str(folder / "state"))
+
+
+def _until_shown(terminal: Terminal, text: bytes, start: float) -> tuple[float, float]:
+    """Seconds since `start` until the text is there, and MiB that the program takes then."""
+    try:
+        terminal.wait_for(text, 90)
+        return time.monotonic() - start, terminal.usage.memory_info().rss / 2**20
+    finally:
+        terminal.close()
+
+
+def open_at_end(lines: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "one").mkdir()
+        (folder / "other").mkdir()
+        (folder / "one" / "log").write_bytes(LINE % 0)
+        large = folder / "other" / "log"
+        _large(large, lines, LAST)
+        peers = []
+        for peer, command in _peers("+G").items():
+            start = time.monotonic()
+            seconds, size = _until_shown(Terminal([*command, str(large)]), LAST, start)
+            peers.append(f"{peer} {seconds:.2f} s, {size:.0f} MiB")
+        command = [sys.executable, __file__, "--screen"]
+        places = {"BENCH_FOLDER": str(folder / "one"), "BENCH_OTHER": str(folder / "other")}
+        terminal = Terminal(command, **places, ACCEL_TUI_CONFIG_DIR=str(folder / "config"), USER="me")
+        terminal.wait_for(b"grad_norm")
+        terminal.press("3")
+        time.sleep(2)
+        start = time.monotonic()
+        terminal.press("\x1b[B")
+        seconds, size = _until_shown(terminal, LAST, start)
+        what = f"open {large.stat().st_size / 1e9:.2f} GB at its end"
+        figure(
+            f"{what}: from the key in the screen", seconds, "s", bar=0.3, peer=", ".join(peers), more=", ".join(peers)
+        )
+        start = time.monotonic()
+        seconds, size = _until_shown(_view(folder, large), LAST, start)
+        figure(f"{what}: view from the shell", seconds, "s", peer=", ".join(peers))
+        figure("the same: resident memory", size, "MiB", bar=80)
+
+
+def lag(seconds: float) -> None:
+    for rate in RATES:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            log = folder / "log"
+            peers = []
+            others = _peers("+F") if rate == max(RATES) else {}
+            for peer, command in others.items():
+                log.write_bytes(LINE % 0)
+                behind, cpu, size = _behind(Terminal([*command, str(log)]), log, rate, seconds)
+                peers.append(f"{peer} {behind:.2f} s, {cpu:.0f} % CPU, {size:.0f} MiB")
+            log.write_bytes(LINE % 0)
+            behind, cpu, size = _behind(_view(folder, log), log, rate, seconds)
+            bar = 0.3 if rate == max(RATES) else None
+            more = ", ".join([f"{cpu:.0f} % CPU, {size:.0f} MiB", *peers])
+            figure(f"follow {rate} lines/s: lag, p95", behind, "s", bar=bar, peer=", ".join(peers), more=more)
+
+
+def _behind(terminal: Terminal, log: Path, rate: int, seconds: float) -> tuple[float, float, float]:
+    """How many seconds' worth of lines the newest line on the terminal is behind, p95; CPU in %, MiB."""
+    done, written = threading.Event(), [0]
+    try:
+        start = time.monotonic()
+        while not _steps(terminal) and time.monotonic() - start < 30:
+            time.sleep(0.1)
+        writer = threading.Thread(target=_write, args=(log, done, written, rate))
+        writer.start()
+        time.sleep(2)
+        cpu, start = terminal.cpu(), time.monotonic()
+        found = []
+        while time.monotonic() - start < seconds:
+            time.sleep(0.1)
+            found.append((written[0] - max(_steps(terminal), default=0)) / rate)
+        used = 100 * (terminal.cpu() - cpu) / (time.monotonic() - start)
+        size = terminal.usage.memory_info().rss / 2**20
+        done.set()
+        writer.join()
+        return sorted(found)[int(0.95 * len(found))], used, size
+    finally:
+        done.set()
+        terminal.close()
+
+
+def _steps(terminal: Terminal) -> list[int]:
+    """The numbers of lines that were written to the terminal lately; colours may stand inside a line."""
+    return [int(number) for number in STEP.findall(CSI.sub(b"", terminal.tail[-60_000:]))]
+
+
 def search(lines: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with (folder / "log").open("wb") as file:
-            block = b"".join(LINE % number for number in range(10_000))
-            for _ in range(lines // 10_000):
-                file.write(block)
-            file.write(b"the needle at the end\n")
+        _large(folder / "log", lines, b"the needle at the end")
         size = (folder / "log").stat().st_size / 1e9
         terminal = opened(folder)
         time.sleep(3)  # the lines are counted
@@ -156,11 +276,11 @@ def _middle(times: list[float]) -> str:
     return f"keys p50 {1000 * statistics.median(times):.0f} ms, p95 {_late(times):.0f} ms" if times else ""
 
 
-def _write(path: Path, done: threading.Event, written: list[int]) -> None:
+def _write(path: Path, done: threading.Event, written: list[int], rate: int = LINES_PER_SECOND) -> None:
     start = time.monotonic()
     with path.open("ab", buffering=0) as file:
         while not done.is_set():
-            due = int((time.monotonic() - start) * LINES_PER_SECOND)
+            due = int((time.monotonic() - start) * rate)
             if due > written[0]:
                 file.write(b"".join(LINE % number for number in range(written[0], due)))
                 written[0] = due
@@ -172,10 +292,14 @@ def main() -> None:
         screen()
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=["follow", "search", []], default=[])
+    parser.add_argument("names", nargs="*", choices=["open", "lag", "follow", "search", []], default=[])
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--lines", type=int, default=10_000_000)
     options = parser.parse_args()
+    if not options.names or "open" in options.names:
+        open_at_end(options.lines)
+    if not options.names or "lag" in options.names:
+        lag(options.seconds / 2)
     if not options.names or "follow" in options.names:
         follow(options.seconds)
     if not options.names or "search" in options.names:

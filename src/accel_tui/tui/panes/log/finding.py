@@ -25,7 +25,7 @@ from accel_tui.tui.widgets.pieces import Cell, Ends, Piece
 _TYPING_SECONDS = 0.15
 """A pause in typing this long starts the counting."""
 _TELL_SECONDS = 0.2
-TURN_SECONDS = 0.002
+TURN_SECONDS = 0.003
 """Searching goes on for so long before others get their turn: a key takes several turns, so one must be short."""
 
 
