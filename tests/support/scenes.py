@@ -112,6 +112,8 @@ def give_logs(supervisor: FakeSupervisor, folder: Path) -> None:
     """Real logs for the run in training and for the one that failed, where they are among the runs."""
     real = {one.run.id: one.run for one in (written.training(folder), written.failure(folder))}
     supervisor.runs = [replace(run, folder=real[run.id].folder) if run.id in real else run for run in supervisor.runs]
+    stopping = supervisor.runs[:1] and supervisor.runs[0].state is RunState.STOPPING
+    written.tell_ranks(folder / "runs" / runs()[0].id, stopping=bool(stopping))
 
 
 async def fall_silent(supervisor: FakeSupervisor, stage: Stage, seconds: float) -> None:

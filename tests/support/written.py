@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,3 +60,17 @@ def failure(base: Path) -> Written:
     written.write("[launcher] sent SIGTERM to 3 processes, all ended in 0.9 s\n", 2036)
     written.write("ChildFailedError: train.py FAILED, root cause rank 2, Allocation failed\n", 2036)
     return written
+
+
+def tell_ranks(folder: Path, *, stopping: bool) -> None:
+    """Four ranks in training; or told to stop, of which the first still saves."""
+    events = folder / "events"
+    events.mkdir()
+    for rank in range(4):
+        told = [{"event": "phase", "phase": "training"}, {"event": "checkpoint", "step": 800}]
+        if stopping:
+            told.append({"event": "result", "ok": False, "stopped": True} if rank else _SAVING)
+        (events / f"rank-{rank}.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in told))
+
+
+_SAVING = {"event": "phase", "phase": "saving"}

@@ -76,7 +76,9 @@ async def test_the_form_with_a_wrong_field(size: tuple[int, int], tmp_path: Path
         await stage.press("2", "e")
         await stage.until(lambda: pane.part.view.has_focus and pane.part.view.rows, "the form")
         assert pane.part.view.move_to(("data", "eval_fraction"))
-        await stage.press("enter", *"1.5")
+        await stage.press("enter")
+        await stage.until(lambda: pane.part.editor.has_focus, "the line to type into")
+        await stage.press(*"1.5")
         assert_job(stage, named("form", size))
 
 

@@ -87,7 +87,7 @@ def file(place: Site) -> Path:
 
 
 def pane(stage: Stage) -> JobPane:
-    return stage.app.screen_stack[1].query_one(JobPane)
+    return stage.app.screen_stack[0].query_one(JobPane)
 
 
 async def planned(stage: Stage) -> None:
@@ -117,7 +117,9 @@ async def field(stage: Stage, *path: str) -> None:
 async def typed(stage: Stage, text: str, *path: str) -> None:
     """Type a text anew into a field."""
     await field(stage, *path)
-    await stage.press("enter", "end", "ctrl+u", *text, "enter")
+    await stage.press("enter")
+    await stage.until(lambda: pane(stage).part.editor.has_focus, "the line to type into")
+    await stage.press("end", "ctrl+u", *text, "enter")
 
 
 async def asked(stage: Stage, kind: type[Screen[Any]]) -> None:
@@ -155,7 +157,9 @@ async def test_a_variable_is_added_seen_and_taken_out(place: Site, file: Path) -
         await opened_job(stage, file, "greet")
         await stage.press("e", "slash", *"variables", "enter")
         await field(stage, "launch", "env")
-        await stage.press("enter", *"MY_NAME=some value", "enter")
+        await stage.press("enter")
+        await stage.until(lambda: pane(stage).part.editor.has_focus, "the line to type into")
+        await stage.press(*"MY_NAME=some value", "enter")
         await planned(stage)
         assert "+ MY_NAME=some value" in text_grid(stage.app)
         assert "set by the job" in text_grid(stage.app)

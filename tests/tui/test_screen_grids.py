@@ -9,7 +9,7 @@ import pytest
 from accel_tui.tui.app import Options
 from support.fake_client import FakeSupervisor
 from support.scene import cpu_view, inventory, runs, server, xpu_server
-from support.scenes import fall_silent
+from support.scenes import fall_silent, give_logs, stopping
 from support.screening import SIZES, staged
 from support.screens import assert_grid
 
@@ -67,3 +67,19 @@ async def test_dialogs(key: str, name: str, size: tuple[int, int], tmp_path: Pat
     async with staged(FakeSupervisor(server(), runs()), tmp_path, size, panes=OWN) as stage:
         await stage.press(key)
         assert_grid(stage.app, named(f"screen-{name}", size))
+
+
+@by_size
+async def test_a_stop_names_every_rank(size: tuple[int, int], tmp_path: Path) -> None:
+    supervisor = stopping()
+    give_logs(supervisor, tmp_path)
+    async with staged(supervisor, tmp_path, size, panes=OWN) as stage:
+        await stage.press("s")
+        assert_grid(stage.app, named("screen-stopping", size))
+
+
+@by_size
+async def test_a_run_in_full(size: tuple[int, int], tmp_path: Path) -> None:
+    async with staged(FakeSupervisor(server(), runs()), tmp_path, size, panes=OWN) as stage:
+        await stage.press("3", "down", "down", "down", "i")
+        assert_grid(stage.app, named("screen-run", size))

@@ -17,7 +17,7 @@ from accel_tui.tui.board import Level
 from accel_tui.tui.panes import PANES, Pane
 from accel_tui.tui.panes.devices import DevicesPane
 from accel_tui.tui.panes.runs import RunsPane
-from accel_tui.tui.screens.help import help_lines
+from accel_tui.tui.screens.help import Here, help_lines
 from accel_tui.tui.screens.main import MainScreen
 from accel_tui.tui.screens.palette import Palette
 from accel_tui.tui.screens.sheet import Sheet
@@ -137,7 +137,7 @@ async def test_dialogs_survive_small_screens(tmp_path: Path) -> None:
     async with staged(busy(), tmp_path, (60, 20)) as stage:
         for pressed in ("question_mark", "ctrl+p", "exclamation_mark", "s", "i", "enter"):
             await stage.press(pressed)
-            assert stage.app.screen is not stage.app.screen_stack[1]
+            assert stage.app.screen is not stage.app.screen_stack[0]
             await stage.pilot.resize_terminal(20, 5)
             await stage.pilot.resize_terminal(60, 20)
             await stage.press("escape")
@@ -347,7 +347,7 @@ async def test_help_lists_whatever_can_be_done(tmp_path: Path) -> None:
     async with staged(busy(), tmp_path) as stage:
         screen = main(stage)
         known = [verb for verb in KEYS if screen.can_do(verb)]
-        lines = help_lines(screen.services, ("Devices", DevicesPane.FOOT), known, screen.glyphs, 98)
+        lines = help_lines(screen.services, Here("Devices", DevicesPane.FOOT, {}), known, screen.glyphs, 98)
         text = "\n".join("".join(piece.text for piece in line) for line in lines)
         for verb in known:
             if KEYS[verb].palette and not verb.startswith("pane."):
@@ -390,3 +390,19 @@ async def test_a_session_that_cannot_be_used_says_why(tmp_path: Path) -> None:
 def test_the_application_class_stays_small() -> None:
     own = [name for name in vars(AccelApp) if not name.startswith("__")]
     assert len(own) < 25
+
+
+async def test_cards_outside_the_allocation_are_not_offered(tmp_path: Path) -> None:
+    inside = {"SLURM_JOB_ID": "1", "HABANA_VISIBLE_MODULES": "0,1"}
+    async with staged(busy(), tmp_path, (200, 50), environment=inside) as stage:
+        assert "not yours" in line_of(stage, "dd:00.0")
+        assert "qwen3-lora" in line_of(stage, "19:00.0")
+        await stage.press("1", "end", "up", "space")
+        assert not stage.app.desk.board.picks
+        assert "not yours" in text_grid(stage.app).splitlines()[-1]
+    async with staged(busy(), tmp_path, (200, 50), environment={"HABANA_VISIBLE_MODULES": "0,1"}) as stage:
+        assert "free" in line_of(stage, "dd:00.0")  # a mask alone is a wish, which a run replaces
+
+
+def line_of(stage: Stage, words: str) -> str:
+    return next(line for line in text_grid(stage.app).splitlines() if words in line)

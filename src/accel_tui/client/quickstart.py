@@ -32,12 +32,17 @@ def model_folder(state_dir: Path) -> Path:
     return state_dir / "quickstart" / "model"
 
 
+def session_place(state_dir: Path) -> Path:
+    """Where the session file of the quickstart lies, once it was made."""
+    return state_dir / "quickstart" / "session.toml"
+
+
 def session_file(state_dir: Path) -> Path:
     """The two jobs as a session file with the paths of here, for a person to copy and change; written once."""
     from accel_tui.config.shipped import shipped_folder
     from accel_tui.keeper.files import write_atomic
 
-    place = state_dir / "quickstart" / "session.toml"
+    place = session_place(state_dir)
     if not place.exists():
         _, _, shipped = (shipped_folder("sessions") / SESSION).read_text("utf-8").partition("\n\n")
         folder = json.dumps(str(model_folder(state_dir)), ensure_ascii=False)[:-1]

@@ -17,6 +17,7 @@ from accel_tui.client.asynchronous import AsyncClient, Feed
 from accel_tui.client.connection import Client
 from accel_tui.config.shipped import shipped_folder
 from accel_tui.model.errors import AccelError
+from accel_tui.tui.allocation import seen_by
 from accel_tui.tui.desk import Desk
 from accel_tui.tui.keymap import load_keymap
 from accel_tui.tui.palette import theme_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import datetime
 
     from accel_tui.config.settings import Settings
+    from accel_tui.tui.board import Board
     from accel_tui.tui.endings import Endings
 
 
@@ -53,6 +55,7 @@ class AccelApp(App[str], inherit_bindings=False):
     TITLE = "accel-tui"
     CSS_PATH = BASE
     ENABLE_COMMAND_PALETTE = False
+    DEFAULT_MODE = "main"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "hint", "quit hint", show=False, system=True)]
 
     def __init__(
@@ -79,44 +82,62 @@ class AccelApp(App[str], inherit_bindings=False):
         self.animation_level = "none"
         keymap = load_keymap(Path(settings.config_dir) / "keymap.toml")
         self.set_keymap(dict(keymap.keys))
-        self.desk = Desk(clock, demo=options.demo, read_only=options.read_only)
+        self.desk = Desk(clock, demo=options.demo, read_only=options.read_only, seen=seen_by(environment))
         self.feed = Feed(make_client(), self.desk.hear)
         self.services = Services(
             self.desk, AsyncClient(make_client), settings, environment, cwd, clock, zone,
             keymap=keymap.keys, try_now=self.feed.try_now,
         )  # fmt: skip
         self._options, self._panes = options, panes
+        self.desk.open(self)
+        # As the first screen of a mode it stands there from the beginning; pushed, it would come after an empty one.
+        self.add_mode(self.DEFAULT_MODE, self.first_screen)
         self._endings: Endings | None = None
         self._problems = keymap.problems
+        self._completed = False
 
     def use(self, endings: Endings) -> None:
         """Let signals and the loss of the terminal end it; before it runs."""
         self._endings = endings
 
-    def on_mount(self) -> None:
-        if self._endings is not None:
-            self._endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
-        self.desk.open(self)
-        self.push_screen(self.first_screen())
-        self.set_interval(1.0, self.desk.tick)
-        self.begin()
+    def on_load(self) -> None:
+        self.begin()  # the answer comes while the screen is being made
 
     def first_screen(self) -> MainScreen:
         """What is shown from the beginning on."""
         return MainScreen(self.services, self._panes)
 
     def begin(self) -> None:
-        """Listen to the supervisor, and read what the first paint can do without."""
+        """Listen to the supervisor."""
         self.feed.start()
-        self.run_worker(self._remember(), group="remember")
-        self.call_after_refresh(self._load_themes)
+
+    def on_mount(self) -> None:
+        if self._endings is not None:
+            self._endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
+        self.set_interval(1.0, self.desk.tick)
+        self.desk.watch(self, self._complete)
+        self._complete(self.desk.board)
         if self._options.session is not None:
             from accel_tui.tui.sessions import open_session
 
             self.run_worker(open_session(self.services, self._options.session), group="session", exclusive=True)
 
+    def _complete(self, board: Board) -> None:
+        """What the first full screen can do without is read once it is there, or will not be there soon."""
+        if not self._completed and self.may_complete(board):
+            self._completed = True
+            self.complete()
+
+    def may_complete(self, board: Board) -> bool:
+        return board.inventory is not None or bool(board.link.message)
+
+    def complete(self) -> None:
+        """Read what the first paint could do without."""
+        self.call_after_refresh(self._load_themes)
+        self.run_worker(self._remember(), group="remember")
+
     def _load_themes(self) -> None:
-        """The other themes, once the screen is there, and what was wrong with the person's own files."""
+        """The other themes, and what was wrong with the person's own files."""
         themes = load_themes(shipped_folder("themes"), self._own_themes)
         for palette in themes.palettes.values():
             if palette.name != self.theme:
@@ -131,6 +152,7 @@ class AccelApp(App[str], inherit_bindings=False):
                 lambda client: client.devices_history(KEPT_SECONDS, readings=READINGS)
             )
             self.desk.trail.fill(history)
+            self.desk.tick()  # shown at once, not with the next second
 
     def on_unmount(self) -> None:
         self.feed.close()

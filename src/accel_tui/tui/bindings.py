@@ -99,7 +99,7 @@ _TABLE = (
     Key("find.open", "slash", "find", "find or filter in this pane", _LISTS),
     Key("find.next", "n", "next hit", "next hit", _CHARTS),
     Key("find.previous", "N", "previous hit", "previous hit", _CHARTS),
-    Key("find.regex", "ctrl+r", "regex", "search for a regular expression, or for the plain text", _CHARTS),
+    Key("find.regex", "ctrl+r", "regex", "regular expression, or plain text", _CHARTS),
     Key("event.next", "right_curly_bracket", "next problem", "next warning or error", _CHARTS),
     Key("event.previous", "left_curly_bracket", "previous problem", "previous warning or error", _CHARTS),
     Key("part.next", "right_square_bracket", "next part", "next rank, card or run", _CHARTS),

@@ -36,9 +36,20 @@ NOTICES_KEPT = 200
 class Desk:
     """Holds the board of one screen. Used in the event loop alone."""
 
-    def __init__(self, clock: Callable[[], float], *, demo: str | None = None, read_only: bool = False) -> None:
-        """`clock` gives seconds since the epoch."""
-        self._clock = clock
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        demo: str | None = None,
+        read_only: bool = False,
+        seen: Callable[[Inventory], Inventory] = lambda inventory: inventory,
+    ) -> None:
+        """
+        Args:
+            clock: Gives seconds since the epoch.
+            seen: Makes of the supervisor's devices those of the person's own environment.
+        """
+        self._clock, self._seen = clock, seen
         self._board = Board(clock(), demo=demo, read_only=read_only)
         self._runs: dict[str, Run] = {}
         self._runs_changed = False
@@ -79,10 +90,13 @@ class Desk:
     # What the supervisor says
 
     def hear(self, facts: Iterable[Fact]) -> None:
-        """Take facts in; they are shown within `BURST_SECONDS`."""
+        """Take facts in; they are shown within `BURST_SECONDS`, the first devices at once."""
+        empty = self._board.inventory is None
         for fact in facts:
             self._take(fact)
-        if self._waiting is None:
+        if empty and self._board.inventory is not None:
+            self._publish()
+        elif self._waiting is None:
             self._waiting = asyncio.get_running_loop().call_later(BURST_SECONDS, self._publish)
 
     def tick(self) -> None:
@@ -136,6 +150,7 @@ class Desk:
         self._note(f"{run.name} {result}{summary}", level, None)
 
     def _take_devices(self, inventory: Inventory) -> None:
+        inventory = self._seen(inventory)
         self._board = replace(self._board, inventory=inventory)
         self.trail.add(inventory)
         self._keep_picks()

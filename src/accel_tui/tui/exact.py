@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 from textual._compositor import ChopsUpdate, Compositor
+from textual.await_complete import AwaitComplete
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 
@@ -55,3 +56,11 @@ class ExactModalScreen(ModalScreen[Any]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._compositor = _ExactCompositor()
+        self._left = False
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Leave it, once: the second of two keys that came together must not take the screen below away."""
+        if self._left:
+            return AwaitComplete()
+        self._left = True
+        return super().dismiss(result)

@@ -22,12 +22,12 @@ DEVICES, JOB, RUNS, LOG = 1, 2, 3, 5
 def entries(screen: MainScreen) -> list[Entry]:
     """Everything that can be found on this screen now."""
     return [
+        *_commands(screen),
         *_runs(screen),
         *_jobs(screen),
         *_devices(screen),
-        *_commands(screen),
-        *_settings(screen),
         *_sessions(screen),
+        *_settings(screen),
     ]
 
 
@@ -51,8 +51,11 @@ def _in_pane(screen: MainScreen, number: int, act: Act) -> Act:
 
 def actions(screen: MainScreen, pane: Pane) -> list[Entry]:
     """What can be done in one pane, most useful first."""
-    verbs = dict.fromkeys((*pane.FOOT, *pane.KEYS))
-    return [_command(screen, KEYS[verb], pane.WORDS.get(verb)) for verb in verbs if _known(screen, verb)]
+    return [_command(screen, KEYS[verb], pane.WORDS.get(verb)) for verb in _verbs(screen, pane)]
+
+
+def _verbs(screen: MainScreen, pane: Pane) -> list[str]:
+    return [verb for verb in dict.fromkeys((*pane.foot, *pane.KEYS)) if _known(screen, verb)]
 
 
 def _known(screen: MainScreen, verb: str) -> bool:
@@ -60,14 +63,18 @@ def _known(screen: MainScreen, verb: str) -> bool:
 
 
 def _commands(screen: MainScreen) -> Iterator[Entry]:
-    for key in KEYS.values():
-        if key.palette and _known(screen, key.id):
-            yield _command(screen, key)
+    """Those of the pane with the focus first, then all others."""
+    pane = screen.focused_pane
+    here = [verb for verb in _verbs(screen, pane) if KEYS[verb].palette]
+    for verb in dict.fromkeys((*here, *KEYS)):
+        if KEYS[verb].palette and _known(screen, verb):
+            yield _command(screen, KEYS[verb], pane.WORDS.get(verb))
 
 
 def _command(screen: MainScreen, key: Key, word: str | None = None) -> Entry:
     name = word or key.word
-    about = key.help if key.help.lower() != name.lower() else ""
+    # What a pane calls differently is not what the table explains.
+    about = key.help if word in (None, key.word) and key.help.lower() != name.lower() else ""
     act = _verb(screen, key.id)
     return Entry(
         "command", name[0].upper() + name[1:], about, screen.services.key(key.id), act, screen.why_not(key.id)

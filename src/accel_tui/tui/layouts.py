@@ -142,7 +142,7 @@ def _wide(size: Size, wish: Wish) -> dict[str, Region]:
 def _start(size: Size, wish: Wish) -> dict[str, Region]:
     """Nothing has run yet: devices, ways to begin, and the empty runs and log."""
     devices = _devices_rows(size, wish)
-    start = min(12, size.height - devices)
+    start = min(13, size.height - devices)
     y, rest = devices + start, size.height - devices - start
     left = size.width // 2
     return {

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.client.quickstart import SESSION, session_place
 from accel_tui.config.shipped import shipped_folder
+from accel_tui.config.state import state_folder
 from accel_tui.model.errors import AccelError, FileError
 from accel_tui.tui.board import Draft, Level, OpenSession
 
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def session_files(services: Services) -> list[Path]:
-    """The session files at hand: those of the folder that the screen was started in, the person's own, the shipped."""
+    """The session files at hand: those of the folder that the screen was started in, the person's own, the shipped.
+
+    The quickstart's own file, with the paths of here, stands in place of the shipped one that it was made from.
+    """
+    made = session_place(state_folder(services.settings, services.desk.board.host, services.environment))
     folders = [Path(services.cwd), services.config_dir / "sessions"]
     with contextlib.suppress(FileError):  # an install without them says so in `doctor`
         folders.append(shipped_folder("sessions"))
@@ -29,6 +35,8 @@ def session_files(services: Services) -> list[Path]:
         except OSError:
             continue
         found += files if number else [path for path in files if looks_like_session(path)]
+    if made.is_file():
+        found = [made, *(path for path in found if path.name != SESSION)]
     return found
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from accel_tui.client.records import Rank
 from accel_tui.model.runs import Run, RunState
 from accel_tui.model.times import time_seconds
 
@@ -52,6 +55,34 @@ def steps(run: Run, stopping: Stopping, now: float) -> list[Step]:
         found.append(Step(word, what, _state(begins, ends, now, ended, stopping.forced, last=last), begins, ends))
     found.append(Step("then ended", "devices given back", "later" if ended is None else "done", ended))
     return found
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Neighbouring ranks that stand alike."""
+
+    ranks: str
+    """`0`, or `1-7`."""
+    sign: str
+    """A name of the table of glyphs."""
+    role: str
+    word: str
+
+
+def marks(ranks: Sequence[Rank]) -> list[Mark]:
+    """Every rank with its own mark; neighbours that stand alike share one."""
+    found = []
+    for (word, sign, role), group in groupby(ranks, _mark):
+        numbers = [rank.number for rank in group]
+        name = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+        found.append(Mark(name, sign, role, word))
+    return found
+
+
+def _mark(rank: Rank) -> tuple[str, str, str]:
+    if rank.ended:
+        return ("ended", "passed", "ok") if rank.good else ("failed", "failed", "error")
+    return rank.phase, "running", "accent"
 
 
 def _plan(run: Run, stopping: Stopping) -> list[tuple[str, str, float, float]]:

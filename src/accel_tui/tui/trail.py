@@ -19,6 +19,8 @@ class Trail:
 
     def __init__(self) -> None:
         self._points: dict[tuple[str, str], list[Point]] = {}
+        self.filled = 0
+        """How often older points came in front of those that were known."""
 
     def add(self, inventory: Inventory) -> None:
         """Take the readings of one picture of the devices."""
@@ -33,6 +35,7 @@ class Trail:
 
     def fill(self, history: Mapping[str, Mapping[str, Sequence[Sequence[float | None]]]]) -> None:
         """Put what the supervisor remembered before what is known."""
+        self.filled += 1
         for key, readings in history.items():
             for name, points in readings.items():
                 known = self._points.setdefault((key, name), [])

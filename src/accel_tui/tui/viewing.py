@@ -45,9 +45,14 @@ class ViewApp(AccelApp):
         return ViewScreen(self.services)
 
     def begin(self) -> None:
-        self.call_after_refresh(self._load_themes)
         if not isinstance(self._looked_at, str):
             self.feed.start()
+
+    def may_complete(self, board: Board) -> bool:  # noqa: ARG002 - a log waits for no supervisor
+        return True
+
+    def complete(self) -> None:
+        self.call_after_refresh(self._load_themes)
 
     def _keep(self, board: Board) -> None:
         """A run of last year is in no snapshot."""

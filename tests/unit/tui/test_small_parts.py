@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accel_tui.client.records import Rank, ranks
 from accel_tui.model.runs import Run, RunResult, RunState
 from accel_tui.model.times import time_text
 from accel_tui.tui.bindings import GROUPS, KEYS, bind, shown
 from accel_tui.tui.fuzzy import match
 from accel_tui.tui.keymap import load_keymap
-from accel_tui.tui.stopping import Stopping, steps
+from accel_tui.tui.stopping import Stopping, marks, steps
 from accel_tui.tui.trail import Trail
 from accel_tui.tui.widgets.pieces import Piece, cell_width, changed_span, fit, wrapped
 from support.scene import NOW, key, runs, server
+from support.written import tell_ranks
 
 
 def test_every_key_has_words_and_a_group() -> None:
@@ -103,6 +105,17 @@ def test_a_stop_of_training_saves_asks_and_forces() -> None:
     assert stages(ended, stopping, 60)[1:] == [
         ("saving", "done"), ("then asked", "skipped"), ("then forced", "skipped"), ("then ended", "done"),
     ]  # fmt: skip
+
+
+def test_ranks_that_stand_alike_share_a_mark(tmp_path: Path) -> None:
+    assert ranks(replace(runs()[0], folder=str(tmp_path))) == ()
+    tell_ranks(tmp_path, stopping=True)
+    found = ranks(replace(runs()[0], folder=str(tmp_path)))
+    assert [(mark.ranks, mark.sign, mark.word) for mark in marks(found)] == [
+        ("0", "running", "saving"), ("1-3", "passed", "ended"),
+    ]  # fmt: skip
+    assert {rank.checkpoint for rank in found} == {800}
+    assert [mark.word for mark in marks([Rank(0, "saving", ended=True)])] == ["failed"]
 
 
 def test_a_command_has_nothing_to_save() -> None:

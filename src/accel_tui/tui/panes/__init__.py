@@ -140,12 +140,16 @@ class Pane(Frame, Doer):
     def take_focus(self) -> None:
         """Put the focus where it was in this pane, or into its first part that takes it."""
         if self._last_focus is not None and self._last_focus.is_attached and self._last_focus.focusable:
-            self._last_focus.focus()
+            self.focus_on(self._last_focus)
             return
         for widget in self.query("*"):
             if widget.focusable:
-                widget.focus()
+                self.focus_on(widget)
                 return
+
+    def focus_on(self, widget: Widget) -> None:
+        """Put the focus there at once: `Widget.focus` does it later, and keys typed before that go to where it was."""
+        self.screen.set_focus(widget)
 
     def on_mount(self) -> None:
         self.services.desk.watch(self, self._receive)

@@ -66,7 +66,7 @@ class ConsentDialog(ExactModalScreen):
     def on_mount(self) -> None:
         chosen = [("no", "Change the job esc", "default"), ("yes", self._yes[1], "danger")]
         self.query_one(PartLine).show(buttons(chosen))
-        self.query_one(VerticalScroll).focus()
+        self.set_focus(self.query_one(VerticalScroll))
 
     def on_key(self, event: events.Key) -> None:
         if event.key in ("up", "down", "pageup", "pagedown"):

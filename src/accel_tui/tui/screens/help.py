@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
 from accel_tui.tui.bindings import GROUPS, KEYS
 from accel_tui.tui.glyphs import GLYPHS, Glyphs
@@ -31,19 +33,27 @@ PAIRS = {
 }
 """Verbs that share a line."""
 _SECONDS = frozenset(second for second, _ in PAIRS.values())
+_NO_WORDS: Mapping[str, str] = MappingProxyType({})
 
 
-def help_lines(
-    services: Services, here: tuple[str, Sequence[str]], known: Sequence[str], glyphs: Glyphs, width: int
-) -> list[Cell]:
-    """The page for a dialog that is `width` columns wide inside.
+@dataclass(frozen=True)
+class Here:
+    """The pane with the focus."""
+
+    name: str
+    verbs: Sequence[str]
+    words: Mapping[str, str]
+    """What it calls a verb that means something of its own there."""
+
+
+def help_lines(services: Services, here: Here, known: Sequence[str], glyphs: Glyphs, width: int) -> list[Cell]:
+    """The page for a dialog that is `width` columns wide inside; the pane with the focus comes first.
 
     Args:
-        here: The name of the pane with the focus and its verbs, which come first.
         known: Verbs that anything on the screen can do.
     """
-    blocks = [_block(f"Here: {here[0]}", here[1], services)]
-    shown = set(here[1])
+    blocks = [_block(f"Here: {here.name}", here.verbs, services, here.words)]
+    shown = set(here.verbs)
     for group in GROUPS:
         verbs = [verb for verb in known if KEYS[verb].group == group and verb not in shown and _worth(verb)]
         if verbs:
@@ -59,14 +69,16 @@ def _worth(verb: str) -> bool:
     return KEYS[verb].palette or verb in ("pane.next", "app.back")
 
 
-def _block(title: str, verbs: Sequence[str], services: Services) -> list[Cell]:
+def _block(title: str, verbs: Sequence[str], services: Services, words: Mapping[str, str] = _NO_WORDS) -> list[Cell]:
     lines: list[Cell] = [(Piece(title, "strong", bold=True),)]
     if title == "Everywhere":
         lines.append(_line("1 to 6", "go to a pane"))
     for verb in verbs:
-        if verb in PAIRS:
-            second, words = PAIRS[verb]
-            lines.append(_line(f"{services.key(verb)} {services.key(second)}", words))
+        if verb in words and words[verb] != KEYS[verb].word:
+            lines.append(_line(services.key(verb, 2), words[verb]))
+        elif verb in PAIRS:
+            second, together = PAIRS[verb]
+            lines.append(_line(f"{services.key(verb)} {services.key(second)}", together))
         elif verb not in _SECONDS:
             lines.append(_line(services.key(verb, 2), KEYS[verb].help))
     return [*lines, ()]

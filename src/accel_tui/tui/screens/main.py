@@ -83,6 +83,7 @@ class MainScreen(ExactScreen, Doer):
         self._before_whole: bool | None = None
 
     def compose(self) -> ComposeResult:
+        self._mark(self.mode)  # before there are children: each change of a class restyles all of them
         yield Lines([()], id="head")
         with Frame("Connection", id="trouble"):
             yield Lines([(), ()], id="trouble-lines")
@@ -217,8 +218,7 @@ class MainScreen(ExactScreen, Doer):
         if state == self._layout_of:
             return
         self._layout_of = state
-        for one in Mode:
-            self.set_class(mode is one, f"-{one.value}")
+        self._mark(mode)
         self.query_one("#trouble").display = state[3] and mode is not Mode.TINY
         strip = state[3] and mode is not Mode.TINY
         inner = Size(size.width, max(1, size.height - 2 - (mode is Mode.TABS) - 4 * strip))
@@ -231,6 +231,10 @@ class MainScreen(ExactScreen, Doer):
             pane.set_class(self._wish.maximised, "-maximised")
         for pane in self._panes.values():  # a child's request clears what the container remembers of its arrangement
             pane.refresh(layout=True)
+
+    def _mark(self, mode: Mode) -> None:
+        for one in Mode:
+            self.set_class(mode is one, f"-{one.value}")
 
     def _choose_start(self, board: Board) -> None:
         """The start card stands in the middle until something runs or a job is opened."""
@@ -254,6 +258,10 @@ class MainScreen(ExactScreen, Doer):
         return {self._panes[name]: place.region for name, place in found.items()}
 
     # Verbs
+
+    @property
+    def focused_pane(self) -> Pane:
+        return self._panes[self._wish.shown]
 
     def taker(self, verb: str) -> Pane | None:
         """The pane that does a verb now: the focused one, else the one that does it from everywhere."""
@@ -394,14 +402,14 @@ class MainScreen(ExactScreen, Doer):
                 await result
 
     def do_app_help(self) -> None:
-        from accel_tui.tui.screens.help import help_lines
+        from accel_tui.tui.screens.help import Here, help_lines
         from accel_tui.tui.screens.sheet import Sheet
 
         pane = self._panes[self._wish.shown]
         own = [verb for verb in dict.fromkeys((*pane.foot, *pane.KEYS)) if verb not in FOOT and self.can_do(verb)]
         known = [verb for verb in KEYS if self.can_do(verb)]
         width = min(98, self.app.size.width - 8)
-        lines = help_lines(self.services, (pane.label, own), known, self.glyphs, width)
+        lines = help_lines(self.services, Here(pane.label, own, pane.WORDS), known, self.glyphs, width)
         facts = (Piece("keys come from keymap.toml   esc close", "muted"),)
         self.app.push_screen(Sheet("Help", lines, facts=facts, indent=13))
 

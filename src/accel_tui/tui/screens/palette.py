@@ -75,7 +75,7 @@ class Palette(ExactModalScreen):
             yield hint
 
     def on_mount(self) -> None:
-        self.query_one(Field).focus()
+        self.set_focus(self.query_one(Field))
         self._find("")
 
     def on_input_changed(self, event: Field.Changed) -> None:

@@ -39,7 +39,7 @@ class SaveDialog(ExactModalScreen):
 
     def on_mount(self) -> None:
         self.query_one(PartLine).show(buttons([("save", "Save enter", "default"), ("no", "Cancel esc", "plain")]))
-        self.query_one(Field).focus()
+        self.set_focus(self.query_one(Field))
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape":

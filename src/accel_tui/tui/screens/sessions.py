@@ -87,7 +87,7 @@ class SessionsDialog(ExactModalScreen):
             yield hint
 
     def on_mount(self) -> None:
-        self.query_one(Field).focus()
+        self.set_focus(self.query_one(Field))
         self._find()
         self.run_worker(self._load(), group="sessions")
 

@@ -47,7 +47,7 @@ class Sheet(ExactModalScreen):
 
     def on_mount(self) -> None:
         self.query_one(Frame).tell(self._about, self._facts)
-        self.query_one(VerticalScroll).focus()
+        self.set_focus(self.query_one(VerticalScroll))
         self.call_after_refresh(self._wrap)
 
     def on_resize(self) -> None:

@@ -8,7 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from accel_tui.client.records import stop_requested
+from accel_tui.client.records import Rank, ranks, stop_requested
 from accel_tui.model.runs import Run, RunState
 from accel_tui.tui.board import Board
 from accel_tui.tui.doing import Doer
@@ -17,13 +17,17 @@ from accel_tui.tui.glyphs import Glyphs, clock, duration
 from accel_tui.tui.naming import names_of
 from accel_tui.tui.screens.buttons import buttons
 from accel_tui.tui.services import Services
-from accel_tui.tui.stopping import Step, Stopping, steps
+from accel_tui.tui.stopping import WORKER_KINDS, Step, Stopping, marks, steps
 from accel_tui.tui.widgets.bar import bar
 from accel_tui.tui.widgets.frame import Frame
 from accel_tui.tui.widgets.lines import Lines
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 from accel_tui.tui.widgets.parts import PartLine
-from accel_tui.tui.widgets.pieces import Cell, Ends, Piece
+from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, cell_width
+
+LOOK_SECONDS = 0.9
+"""The ranks are looked at once a second, as the board comes, also between two bursts of it."""
+MARKS_WIDTH = 68
 
 
 class StopDialog(ExactModalScreen, Doer):
@@ -38,6 +42,8 @@ class StopDialog(ExactModalScreen, Doer):
         self._run = run
         self._asked: float | None = None
         self._forced: float | None = None
+        self._ranks: tuple[Rank, ...] = ()
+        self._looked = -LOOK_SECONDS
 
     def compose(self) -> ComposeResult:
         with Frame("Stop", chip=False, classes="-dialog"):
@@ -53,8 +59,22 @@ class StopDialog(ExactModalScreen, Doer):
         if run is not None and run.state is RunState.STOPPING:
             self._asked = self.board.now
             self.run_worker(self._look_up(run), group="asked")
-        self.services.desk.watch(self, self.show)
-        self.show(self.board)
+        self.services.desk.watch(self, self._receive)
+        self._receive(self.board)
+
+    def _receive(self, board: Board) -> None:
+        run = board.runs.get(self._run)
+        if run is not None and run.kind in WORKER_KINDS and board.now - self._looked >= LOOK_SECONDS:
+            self._looked = board.now
+            self.run_worker(self._look_at_ranks(run), group="ranks", exclusive=True)
+        self.show(board)
+
+    async def _look_at_ranks(self, run: Run) -> None:
+        """What each rank says of itself."""
+        told = await self.asked(lambda _: ranks(run))
+        if told is not None and told != self._ranks and self.is_attached:
+            self._ranks = told
+            self.show(self.board)
 
     async def _look_up(self, run: Run) -> None:
         """Somebody asked before: when, and whether by force."""
@@ -76,19 +96,35 @@ class StopDialog(ExactModalScreen, Doer):
         frame = self.query_one(Frame)
         lines = self._question(run, board) if self._asked is None else self._escalation(run, board)
         frame.rename("Stop a run" if self._asked is None else f"Stopping {run.name}")
-        self.query_one(Lines).show([*self._about(run, board), (), *lines, ()])
+        self.query_one(Lines).show([*self._about(run, board), (), *lines, *self._marks(), ()])
         self._show_buttons(run)
 
     def _about(self, run: Run, board: Board) -> list[Cell]:
         known = {view.device.key: view.device for view in board.devices}
         pieces = [Piece(run.name, "strong", bold=True)]
         where = names_of(run.devices, known)
+        if len(self._ranks) > 1:
+            pieces += [Piece(", ", "muted"), Piece(str(len(self._ranks))), Piece(" ranks", "muted")]
         if where:
             pieces += [Piece(" on ", "muted"), Piece(where)]
         if run.progress.step is not None:
             total = "" if run.progress.total is None else f"/{run.progress.total}"
             pieces += [Piece(", step ", "muted"), Piece(f"{run.progress.step}{total}")]
+        saved = max((rank.checkpoint for rank in self._ranks if rank.checkpoint is not None), default=None)
+        if saved is not None:
+            return [tuple(pieces), (Piece("last checkpoint ", "muted"), Piece(f"step {saved}"))]
         return [tuple(pieces)]
+
+    def _marks(self) -> list[Cell]:
+        """How each rank stands, as many to a line as fit."""
+        lines: list[Cell] = []
+        for mark in marks(self._ranks):
+            sign = self.glyphs.text(mark.sign)
+            told = (Piece(f"{mark.ranks} "), Piece(f"{sign} ", mark.role), Piece(f"{mark.word}   ", "muted"))
+            if not lines or cell_width((*lines[-1], *told)) > MARKS_WIDTH:
+                lines.append((Piece("rank " if not lines else "     ", "muted"),))
+            lines[-1] = (*lines[-1], *told)
+        return [(), *lines] if lines else []
 
     def _question(self, run: Run, board: Board) -> list[Cell | Ends]:
         if run.state is RunState.QUEUED:
@@ -115,7 +151,9 @@ class StopDialog(ExactModalScreen, Doer):
         sign = {"done": "passed", "now": "running", "later": "option-off", "skipped": "absent"}[step.state]
         role = {"done": "ok", "now": "accent", "later": "muted", "skipped": "faint"}[step.state]
         at = ""
-        if step.state == "done" and step.begins is not None:
+        if step.state == "skipped":
+            at = "not needed"
+        elif step.state == "done" and step.begins is not None:
             at = clock(step.begins, self.services.zone)
         elif step.state == "now" and step.begins is not None and now is not None:
             at = duration(now - step.begins)

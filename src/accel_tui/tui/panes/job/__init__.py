@@ -17,14 +17,13 @@ from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.messages import Told, Whole
 from accel_tui.tui.naming import count
 from accel_tui.tui.panes import Pane
-from accel_tui.tui.panes.job import files, notes, outlook, preview, queueing, summary
+from accel_tui.tui.panes.job import notes, outlook, preview, summary
 from accel_tui.tui.panes.job.editing import FormPart
 from accel_tui.tui.panes.job.outlook import Outlook
 from accel_tui.tui.panes.job.planner import Planner
 from accel_tui.tui.panes.job.short import Summary
 from accel_tui.tui.panes.job.verdict import Verdict, verdict, waits
 from accel_tui.tui.screens.buttons import buttons
-from accel_tui.tui.screens.sheet import Sheet
 from accel_tui.tui.services import Services
 from accel_tui.tui.widgets.lines import Line, Lines
 from accel_tui.tui.widgets.painted import ASCII_CLASS
@@ -33,6 +32,7 @@ from accel_tui.tui.widgets.pieces import Cell, Ends, Piece, Rule
 
 if TYPE_CHECKING:
     from accel_tui.jobs.forms.form import Form
+    from accel_tui.tui.screens.sessions import Chosen
 
 NUMBER = 2
 WIDE_COLUMNS = 120
@@ -274,7 +274,7 @@ class JobPane(Pane):
             more = (Piece(f"{self.services.key('job.preview')} ", "accent"), Piece("preview", "muted"))
             under.show([checks, Ends(preview.command(plan, width - 14, self._home)[0], more)])
         else:
-            told = summary.variables_and_command(plan, width, self.size.height // 4, self._home)
+            told = summary.variables_and_command(plan, form, width, self.size.height // 4, self._home)
             under.show([Rule("preview"), *told, checks])
 
     def _whole(self, board: Board, form: Form, width: int, *, reasons: bool = True) -> list[Line]:
@@ -304,7 +304,7 @@ class JobPane(Pane):
 
     def do_job_edit(self) -> None:
         if self.board.draft is None:
-            self.app.push_screen(files.sessions_dialog(self.services, new=True), self._open_chosen)
+            self._ask_session(new=True)
             return
         self._wants_focus = True
         self.add_class("-form")
@@ -327,7 +327,7 @@ class JobPane(Pane):
 
     def take_focus(self) -> None:
         target = self.part.target if self.editing else self.query_one(Summary)
-        target.focus()
+        self.focus_on(target)
 
     def do_job_changes(self) -> None:
         if not self.editing:
@@ -364,7 +364,11 @@ class JobPane(Pane):
 
     # Looking closer
 
+    # What verbs open is imported then: the first paint must not wait for it.
+
     def do_job_preview(self) -> None:
+        from accel_tui.tui.screens.sheet import Sheet
+
         if self._form is not None:
             width = max(40, min(96, self.app.size.width * 4 // 5 - 8))
             lines = [line for line in self._whole(self.board, self._form, width) if not isinstance(line, Rule)]
@@ -378,21 +382,30 @@ class JobPane(Pane):
             self.services.desk.say("copied the command; its variables are in the shell script")
 
     def do_item_export(self) -> None:
+        from accel_tui.tui.panes.job.files import copy_script
+
         if self._outlook is not None:
-            self.run_worker(files.copy_script(self, self._outlook), group="script", exclusive=True)
+            self.run_worker(copy_script(self, self._outlook), group="script", exclusive=True)
 
     # Sessions
 
     def do_session_open(self) -> None:
-        self.app.push_screen(files.sessions_dialog(self.services), self._open_chosen)
+        self._ask_session()
 
-    def _open_chosen(self, chosen: Any) -> None:
-        if chosen is not None:
-            files.open_chosen(self, chosen)
+    def _ask_session(self, *, new: bool = False) -> None:
+        from accel_tui.tui.panes.job.files import open_chosen, sessions_dialog
+
+        def chosen(answer: Chosen | None) -> None:
+            if answer is not None:
+                open_chosen(self, answer)
+
+        self.app.push_screen(sessions_dialog(self.services, new=new), chosen)
 
     def do_session_save(self) -> None:
+        from accel_tui.tui.panes.job.files import save
+
         if self.board.draft is not None:
-            files.save(self, self.board.draft)
+            save(self, self.board.draft)
 
     # Queueing
 
@@ -403,8 +416,10 @@ class JobPane(Pane):
         self._queue("Queue")
 
     def _queue(self, verb: str) -> None:
+        from accel_tui.tui.panes.job.queueing import queue
+
         if "launch" not in self.board.busy:
-            self.run_worker(queueing.queue(self, verb), group="submit", exclusive=True)
+            self.run_worker(queue(self, verb), group="submit", exclusive=True)
 
     def queued(self, draft: Draft, identifier: str) -> None:
         """It is in the queue: the run is what is looked at next."""

@@ -75,6 +75,10 @@ class Finder(TextField):
         self.post_message(self.Left(clear=clear))
 
 
+_PATTERNS = {"VARIABLES": "NAME=value", "ITEMS": ""}
+"""What stands in an empty line, to say what is typed there."""
+
+
 @dataclass(frozen=True)
 class _Edit:
     """What is being typed into, and the form as it was before: each key makes the change anew."""
@@ -252,11 +256,11 @@ class FormPart(Vertical):
         self._edit = None
         self.editor.value = text
         self._edit = _Edit(row, one, form)
-        self.editor.placeholder = "" if one.required else form.text(one)
+        self.editor.placeholder = "" if one.required else _PATTERNS.get(one.shape.name) or form.text(one)
         self.view.typing = True
         self._place_editor()
         self.editor.display = True
-        self.editor.focus()
+        self.screen.set_focus(self.editor)  # at once: a key that is typed already must not act as a verb
         # A number is typed anew; a path or a sentence is gone on with.
         anew = one.shape.name in ("WHOLE", "NUMBER", "DURATION")
         self.editor.selection = Selection(0 if anew else len(text), len(text))
@@ -286,7 +290,7 @@ class FormPart(Vertical):
         event.stop()
         if event.input is not self.editor:
             self._seeking = False
-            self.view.focus()
+            self.screen.set_focus(self.view)
             return
         edit = self._edit
         self._end_edit()
@@ -306,7 +310,7 @@ class FormPart(Vertical):
     def _end_edit(self) -> None:
         self._edit = None
         self.view.typing = self.editor.display = False
-        self.view.focus()
+        self.screen.set_focus(self.view)
         self._fill()
 
     # Choosing
@@ -368,14 +372,14 @@ class FormPart(Vertical):
         """Type words that narrow the form."""
         self.add_class("-finding")
         self._seeking = True
-        self.query_one(Finder).focus()
+        self.screen.set_focus(self.query_one(Finder))
 
     def on_finder_left(self, message: Finder.Left) -> None:
         message.stop()
         self._seeking = False
         if message.clear:
             self.back()
-        self.view.focus()
+        self.screen.set_focus(self.view)
 
     def toggle_changes(self) -> None:
         """Only what differs from the default, or all again."""
@@ -388,7 +392,7 @@ class FormPart(Vertical):
         if self.has_class("-finding"):
             self.query_one(Finder).value = ""
             self.remove_class("-finding")
-            self.view.focus()
+            self.screen.set_focus(self.view)
             return True
         if self._filter.changes_only:
             self.toggle_changes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from accel_tui.model.devices import Device
@@ -49,9 +49,10 @@ def ordered(plan: Plan) -> list[EnvironmentChange]:
     return sorted(plan.environment, key=lambda change: order[change.action])
 
 
-def environment(plan: Plan, width: int) -> list[Cell | Ends]:
-    """One line for each variable, its reason at the right end where that has room."""
-    return [_explained(change, plan, width)[0] for change in ordered(plan)]
+def environment(plan: Plan, width: int, *, first: Collection[str] = ()) -> list[Cell | Ends]:
+    """One line for each variable, its reason at the right end where that has room; those in `first` come first."""
+    changes = sorted(ordered(plan), key=lambda change: change.name not in first)
+    return [_explained(change, plan, width)[0] for change in changes]
 
 
 def _explained(change: EnvironmentChange, plan: Plan, width: int) -> list[Cell | Ends]:

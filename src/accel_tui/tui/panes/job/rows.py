@@ -229,6 +229,8 @@ def option_at(one: Field, form: Form, look: Look, x: int) -> str | None:
 def _shown(one: Field, form: Form, look: Look) -> Cell:
     """What stands in the box: the value, or in faint what holds without one."""
     text = form.choice(one) if choices(one) else form.text(one)
+    if one.rows and not form.items(one):
+        text = ""  # an empty list or table is nothing to a reader
     off = look.off(one) is not None
     if text:
         inside = look.value - 2

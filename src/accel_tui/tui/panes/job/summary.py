@@ -54,7 +54,7 @@ def summary(facts: Facts, width: int, height: int) -> list[Line]:
     room = height - len(about) - 1
     if room < 2:
         return [*about[: max(0, height - 1)], last]
-    middle = _nothing(facts) if plan is None else variables_and_command(plan, width, room - 1, facts.home)
+    middle = _nothing(facts) if plan is None else variables_and_command(plan, facts.form, width, room - 1, facts.home)
     blank: list[Line] = [()] if room - 1 > len(middle) else []
     return [*about, Rule("preview"), *middle, *blank, last]
 
@@ -75,10 +75,10 @@ def _nothing(facts: Facts) -> list[Line]:
     return [(sign, Piece(fault.message, "error")), *remedy]
 
 
-def variables_and_command(plan: Plan, width: int, room: int, home: str) -> list[Line]:
-    """As many variables as there is room for, and the command."""
+def variables_and_command(plan: Plan, form: Form, width: int, room: int, home: str) -> list[Line]:
+    """As many variables as there is room for, those that the job itself sets first, and the command."""
     lines = command(plan, width, home)
-    variables = environment(plan, width)
+    variables = environment(plan, width, first=form.value(("launch", "env")) or ())
     for shown in (lines, lines[:1]):
         if len(variables) + len(shown) <= room:
             return [*variables, *shown]

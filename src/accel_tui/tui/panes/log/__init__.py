@@ -111,7 +111,7 @@ class LogPane(Pane):
         return Glyphs(self.app.has_class(ASCII_CLASS))
 
     def take_focus(self) -> None:
-        self.view.focus()
+        self.focus_on(self.view)
 
     # Showing
 
@@ -335,7 +335,7 @@ class LogPane(Pane):
             self._only_hits = message.needle is not None
             self._narrow()
         if message.go and message.needle is not None:
-            self.view.focus()
+            self.focus_on(self.view)
             self._go(message.needle, ahead=not self.view.status.following, here=True)
 
     def do_find_next(self) -> None:
@@ -411,7 +411,7 @@ class LogPane(Pane):
             return True
         if self.find.is_open:
             self.find.close()
-            self.view.focus()
+            self.focus_on(self.view)
             return True
         if self._rank is not None:
             self._choose_rank(None)

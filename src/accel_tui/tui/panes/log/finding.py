@@ -72,7 +72,7 @@ class FindLine(Horizontal):
     def open(self) -> None:
         """Begin, or go on, to type."""
         self.add_class("-open")
-        self.input.focus()
+        self.screen.set_focus(self.input)
         self.input.action_select_all()
 
     def close(self) -> None:

@@ -31,10 +31,11 @@ class RunsPane(Pane):
 
     number = 3
     label = "Runs"
-    KEYS = ("job.edit", "run.remove", "run.all", "find.open", "item.copy", "item.export")
-    FOOT = ("item.open", "run.stop", "run.rerun", "job.edit", "find.open", "run.remove", "item.copy")
+    KEYS = ("item.explain", "job.edit", "run.remove", "run.all", "find.open", "item.copy", "item.export")
+    FOOT = ("item.open", "run.stop", "run.rerun", "job.edit", "item.explain", "find.open", "run.remove", "item.copy")
     WORDS: ClassVar[dict[str, str]] = {
-        "item.open": "log", "job.edit": "edit and rerun", "find.open": "filter", "item.copy": "copy id",
+        "item.open": "log", "job.edit": "edit and rerun", "item.explain": "details",
+        "find.open": "filter", "item.copy": "copy id", "item.export": "copy folder",
     }  # fmt: skip
 
     DEFAULT_CSS = """
@@ -71,8 +72,7 @@ class RunsPane(Pane):
             shown = [run for run in shown if rows.matches(run, self._filter, known)]
         if self.strip:
             shown = shown[: self.grid.size.height]
-        glyphs = Glyphs(self.app.has_class(ASCII_CLASS))
-        look = rows.Look(glyphs, self.services.zone, width, known)
+        look = self._look(width, known)
         kept: tuple[Column, ...] = rows.columns(width, max([0, *(len(run.name) for run in shown[:50])]))
         table = [rows.row(run, board, kept, look) for run in shown]
         self.grid.show(table, columns=None if kept == self.grid.columns else kept, empty=self._nothing(board))
@@ -81,6 +81,9 @@ class RunsPane(Pane):
 
     def on_resize(self) -> None:
         self.show(self.board)
+
+    def _look(self, width: int, known: Mapping[str, Device]) -> rows.Look:
+        return rows.Look(Glyphs(self.app.has_class(ASCII_CLASS)), self.services.zone, width, known)
 
     def _known(self, board: Board) -> Mapping[str, Device]:
         return {view.device.key: view.device for view in board.devices}
@@ -208,6 +211,16 @@ class RunsPane(Pane):
             remove = self.asked(lambda client: client.remove(run.id), about=run.id, word="removing")
             self.run_worker(remove, group="remove")
 
+    def do_item_explain(self) -> None:
+        """Everything about the run: why it ended so, when, where its files lie."""
+        from accel_tui.tui.panes.runs.details import LABEL_WIDTH, sheet  # late, like the stop
+        from accel_tui.tui.screens.sheet import Sheet
+
+        run = self.run_here
+        if run is not None:
+            lines = sheet(run, self.board, self._look(rows.FULL_COLUMNS, self._known(self.board)))
+            self.app.push_screen(Sheet(f"Run {run.name}", lines, indent=LABEL_WIDTH))
+
     def do_item_copy(self) -> None:
         if self.run_here is not None:
             self.app.copy_to_clipboard(self.run_here.id)
@@ -232,7 +245,7 @@ class RunsPane(Pane):
 
     def do_find_open(self) -> None:
         self.add_class("-filtering")
-        self.query_one(Field).focus()
+        self.focus_on(self.query_one(Field))
 
     def on_input_changed(self, event: Field.Changed) -> None:
         event.stop()
@@ -241,7 +254,7 @@ class RunsPane(Pane):
 
     def on_input_submitted(self, event: Field.Submitted) -> None:
         event.stop()
-        self.grid.focus()
+        self.focus_on(self.grid)
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape" and self.query_one(Field).has_focus:
@@ -253,8 +266,10 @@ class RunsPane(Pane):
             return False
         self.query_one(Field).value = ""
         self.remove_class("-filtering")
-        self.grid.focus()
+        self.focus_on(self.grid)
         return True
 
 
-_ON_A_RUN = frozenset({"run.stop", "run.rerun", "run.remove", "job.edit", "item.copy", "item.export"})
+_ON_A_RUN = frozenset(
+    {"run.stop", "run.rerun", "run.remove", "job.edit", "item.copy", "item.export", "item.explain", "item.open"}
+)

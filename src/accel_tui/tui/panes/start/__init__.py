@@ -12,11 +12,14 @@ from textual.widgets import Static
 from accel_tui.client.connection import Client
 from accel_tui.model.plans import Check
 from accel_tui.model.runs import Run, RunResult, RunState
+from accel_tui.tui.background import in_thread
 from accel_tui.tui.board import Board, Level
+from accel_tui.tui.naming import is_card
 from accel_tui.tui.panes import Pane
+from accel_tui.tui.services import Services
 from accel_tui.tui.sessions import session_files
 from accel_tui.tui.widgets.lines import Lines
-from accel_tui.tui.widgets.pieces import Cell, Piece
+from accel_tui.tui.widgets.pieces import Cell, Piece, wrapped
 
 DEMO = "server8"
 _MAKERS = {"cpu": "CPU", "gaudi": "Gaudi", "xpu": "Intel GPU"}
@@ -45,29 +48,47 @@ class StartPane(Pane):
         yield Focus()
         yield Lines(id="ways")
 
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self._examples = ""
+
+    def on_mount(self) -> None:
+        self.run_worker(self._look_for_examples(), group="examples")
+
+    async def _look_for_examples(self) -> None:
+        files = await in_thread("accel-tui looks for sessions", lambda: session_files(self.services))
+        counted = Counter(path.stem.partition("-")[0] for path in files)
+        told = [f"{counted[name]} for {words}" for name, words in _MAKERS.items() if counted[name]]
+        self._examples = ", ".join(told)
+        self.show(self.board)
+
     def show(self, board: Board) -> None:
-        width = self.size.width
+        width = max(20, self.content_size.width)
         lines: list[Cell] = [(Piece("Nothing has run here yet. Four ways to begin:", "strong", bold=True),), ()]
         ways = (
             ("start.try", "Try it on this machine", "a tiny model is made, used and trained on the CPU"),
-            ("session.open", "Start from an example session", self._examples()),
+            ("session.open", "Start from an example session", self._examples),
             ("job.edit", "Fill in a job", "train, generate or any command"),
             ("start.demo", "Look around with invented cards", "8 simulated Gaudi cards, marked as such"),
         )
         for verb, what, about in ways:
             key = Piece(f"{self.services.key(verb):<3}", "accent", bold=True)
-            told = Piece(about, "muted") if width > 90 else Piece("")
+            told = Piece(about, "muted") if width > 88 else Piece("")
             lines.append((key, Piece(f"{what:<34}"), told))
-        closing = (Piece("Runs go on when this screen is closed. ", "muted"), Piece("accel-tui doctor"),
-                   Piece(" says what is missing.", "muted"))  # fmt: skip
-        self.query_one(Lines).show([*lines, (), closing])
+        lines += [(), *(line for told in self._last_words(board) for line in wrapped(told, width))]
+        self.query_one(Lines).show(lines)
+
+    def _last_words(self, board: Board) -> list[Cell]:
+        """What is seen here, and why there is no more."""
+        told: list[Cell] = []
+        if not any(is_card(view.device) for view in board.devices):
+            seen = "No Gaudi or Intel GPU card is seen on this host: jobs run on the CPU. "
+            told.append((Piece(seen, "muted"), Piece("accel-tui doctor"), Piece(" says why.", "muted")))
+        told.append((Piece("Runs go on when this screen is closed.", "muted"),))
+        return told
 
     def on_resize(self) -> None:
         self.show(self.board)
-
-    def _examples(self) -> str:
-        counted = Counter(path.stem.partition("-")[0] for path in session_files(self.services))
-        return ", ".join(f"{counted[name]} for {words}" for name, words in _MAKERS.items() if counted[name])
 
     def do_start_demo(self) -> None:
         self.app.exit(DEMO)
@@ -107,6 +128,10 @@ class StartPane(Pane):
             run = await self._finished(identifier)
             if run is None or run.result is not RunResult.SUCCEEDED:
                 return
+        place = await self.asked(lambda client: quickstart.session_file(Path(client.base_dir)))
+        if place is not None:
+            key = self.services.key("session.open")
+            desk.say(f"tried: {key} opens the same jobs to change", remedy=str(place))
 
     async def _finished(self, identifier: str) -> Run | None:
         while True:

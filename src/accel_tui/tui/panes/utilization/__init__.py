@@ -87,7 +87,7 @@ class UtilizationPane(Pane):
         return self.query_one(Multiples)
 
     def take_focus(self) -> None:
-        self.tiles.focus()
+        self.focus_on(self.tiles)
 
     # Showing
 
@@ -195,7 +195,7 @@ class UtilizationPane(Pane):
         """The points to draw. New ones are taken four times in the time of a column: more often would show nothing."""
         columns = self.tiles.columns if self._arrangement.tiles and not self._arrangement.details else self._columns
         turn = math.floor(self._axis.last / max(1.0, self._span / columns / 4))
-        wanted = (turn, self._span, self._backlog.loaded)
+        wanted = (turn, self._span, self._backlog.loaded, self.services.desk.trail.filled)
         if wanted != self._kept_for:
             self._kept, self._kept_for = {}, wanted
         if (key, reading) not in self._kept:
