@@ -1,4 +1,4 @@
-"""Where panes stand: three layouts by the size of the screen. Pure, but for the class that tells Textual."""
+"""Where panes stand: three layouts by the size of the screen. Pure, but for the classes that tell Textual."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from textual.containers import Container
 from textual.geometry import Offset, Region, Size, Spacing
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
@@ -194,3 +195,15 @@ class Places(Layout):
             for child in children
             if child in found
         ]
+
+
+class Panes(Container, can_focus=False):
+    """What stands between head and foot, each child where `arrange` says."""
+
+    def __init__(self, arrange: Callable[[Size], Mapping[Widget, Region]], *, id: str) -> None:
+        super().__init__(id=id)
+        self._places = Places(arrange)
+
+    @property
+    def layout(self) -> Layout:
+        return self._places

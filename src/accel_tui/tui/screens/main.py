@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
 from textual.geometry import Region, Size
-from textual.layout import Layout
 from textual.widget import Widget
 
 from accel_tui.tui.bindings import KEYS, bind_all
@@ -22,7 +20,7 @@ from accel_tui.tui.doing import Doer
 from accel_tui.tui.exact import ExactScreen
 from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.head import head, notice_lines, too_small, trouble
-from accel_tui.tui.layouts import Mode, Place, Places, Wish, mode_of, places
+from accel_tui.tui.layouts import Mode, Panes, Place, Wish, mode_of, places
 from accel_tui.tui.messages import DoAsked, GoTo, Told, Whole
 from accel_tui.tui.palette import PaletteTheme
 from accel_tui.tui.panes import PANES, Pane
@@ -51,18 +49,6 @@ NOTE_SECONDS = 6.0
 
 _OF_LISTS = frozenset({"item.open", "item.pick", "item.range", "item.clear", "pane.sort", "field.reset"})
 """Verbs that tables and forms in panes do themselves."""
-
-
-class Panes(Container, can_focus=False):
-    """What stands between head and foot."""
-
-    def __init__(self, arrange: Callable[[Size], Mapping[Widget, Region]], *, id: str) -> None:
-        super().__init__(id=id)
-        self._places = Places(arrange)
-
-    @property
-    def layout(self) -> Layout:
-        return self._places
 
 
 class MainScreen(ExactScreen, Doer):

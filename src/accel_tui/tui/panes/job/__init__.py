@@ -230,7 +230,7 @@ class JobPane(Pane):
         about: Cell = (Piece(draft.name), Piece(f"  {state}", "warn")) if state else (Piece(draft.name),)
         verbs = [("job.edit", "edit"), ("item.copy", "copy")]
         if self.editing:
-            verbs = [("item.open", "edit"), ("field.reset", "default"), ("app.back", "close")]
+            verbs = self.part.keys_now
         facts = [piece for verb, word in verbs
                  for piece in (Piece(f"{key(verb)} ", "accent"), Piece(f"{word}  ", "muted"))]  # fmt: skip
         self.tell(about, tuple(facts) if form is not None else ())
@@ -324,6 +324,10 @@ class JobPane(Pane):
         if self._wants_focus or self.screen.focused is None:
             self._wants_focus = False
             self.take_focus()
+
+    def on_form_part_turned(self, message: FormPart.Turned) -> None:
+        message.stop()
+        self.show(self.board)
 
     def take_focus(self) -> None:
         target = self.part.target if self.editing else self.query_one(Summary)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -75,7 +75,7 @@ class Finder(TextField):
         self.post_message(self.Left(clear=clear))
 
 
-_PATTERNS = {"VARIABLES": "NAME=value", "ITEMS": ""}
+_PATTERNS = {"VARIABLES": "NAME=VALUE", "ITEMS": ""}
 """What stands in an empty line, to say what is typed there."""
 
 
@@ -112,10 +112,15 @@ class FormPart(Vertical):
     class Placed(Message):
         """It came into sight or has another size: its neighbours are to be fitted, and the focus can be inside."""
 
+    class Turned(Message):
+        """Typing began or ended: keys do something else now."""
+
     def __init__(self, services: Services) -> None:
         super().__init__(id="part")
         self._services = services
         self._form: Form | None = None
+        self._given: dict[str, Any] = {}
+        """The job that was shown last."""
         self._setting: Setting | None = None
         self._notes: Mapping[str, Cell] = {}
         self._filter = Filter()
@@ -143,6 +148,15 @@ class FormPart(Vertical):
         return self._edit is not None
 
     @property
+    def keys_now(self) -> list[tuple[str, str]]:
+        """The verbs of the border, by what the keys do now: inside a line letters are letters."""
+        if self.typing:
+            return [("item.open", "done"), ("move.down", "next field")]
+        if self._seeking:
+            return [("item.open", "to the fields"), ("app.back", "all fields")]
+        return [("item.open", "edit"), ("field.reset", "default"), ("app.back", "close")]
+
+    @property
     def target(self) -> Widget:
         """What has the focus inside."""
         if self.typing:
@@ -153,8 +167,11 @@ class FormPart(Vertical):
 
     def show(self, form: Form, setting: Setting, notes: Mapping[str, Cell]) -> None:
         """Show the form that counts now; one that was not made here ends the typing."""
+        job = dict(form.job)
+        if self._form is not None and job == self._given:
+            form = self._form  # no news from outside; what was changed here meanwhile is still on its way there
         foreign = self._form is not None and dict(form.job) != dict(self._form.job)
-        self._form, self._setting, self._notes = form, setting, notes
+        self._form, self._setting, self._notes, self._given = form, setting, notes, job
         if foreign and self._edit is not None:
             self._end_edit()
         self._fill()
@@ -242,10 +259,14 @@ class FormPart(Vertical):
         else:
             self.begin_edit()
 
-    def begin_edit(self) -> None:
-        """Type into the row under the cursor."""
+    def begin_edit(self, *, placed: bool = False) -> None:
+        """Type into the row under the cursor; one that is not `placed` yet is waited for once."""
         row, form = self.view.row, self._form
-        if row is None or row.field is None or form is None or self.view.value_region() is None:
+        if row is None or row.field is None or form is None:
+            return
+        if self.view.value_region() is None:
+            if not placed:
+                self.call_after_refresh(self.begin_edit, placed=True)
             return
         one = row.field
         if row.kind is Kind.ITEM:
@@ -260,10 +281,21 @@ class FormPart(Vertical):
         self.view.typing = True
         self._place_editor()
         self.editor.display = True
-        self.screen.set_focus(self.editor)  # at once: a key that is typed already must not act as a verb
+        self._go_in()
+        self.post_message(self.Turned())
         # A number is typed anew; a path or a sentence is gone on with.
         anew = one.shape.name in ("WHOLE", "NUMBER", "DURATION")
         self.editor.selection = Selection(0 if anew else len(text), len(text))
+
+    def _go_in(self) -> None:
+        """Into the line that is typed into: at once, as a key that is typed already must not act as a verb; and once
+        more when it has its place, as what had none before may have lost the focus again."""
+        self.screen.set_focus(self.target)
+        self.call_after_refresh(self._stay)
+
+    def _stay(self) -> None:
+        if (self.typing or self._seeking) and self.target is not self.screen.focused:
+            self.screen.set_focus(self.target)
 
     def _place_editor(self) -> None:
         if self._edit is None:
@@ -291,6 +323,7 @@ class FormPart(Vertical):
         if event.input is not self.editor:
             self._seeking = False
             self.screen.set_focus(self.view)
+            self.post_message(self.Turned())
             return
         edit = self._edit
         self._end_edit()
@@ -311,6 +344,7 @@ class FormPart(Vertical):
         self._edit = None
         self.view.typing = self.editor.display = False
         self.screen.set_focus(self.view)
+        self.post_message(self.Turned())
         self._fill()
 
     # Choosing
@@ -372,7 +406,8 @@ class FormPart(Vertical):
         """Type words that narrow the form."""
         self.add_class("-finding")
         self._seeking = True
-        self.screen.set_focus(self.query_one(Finder))
+        self._go_in()
+        self.post_message(self.Turned())
 
     def on_finder_left(self, message: Finder.Left) -> None:
         message.stop()
@@ -380,6 +415,7 @@ class FormPart(Vertical):
         if message.clear:
             self.back()
         self.screen.set_focus(self.view)
+        self.post_message(self.Turned())
 
     def toggle_changes(self) -> None:
         """Only what differs from the default, or all again."""
