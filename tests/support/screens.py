@@ -61,7 +61,7 @@ def picture(app: App[Any]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
         f'<rect width="{width}" height="{height}" fill="{surface}"/>',
-        f'<g font-family="{FONT}" font-size="16">',
+        f'<g font-family="{FONT}" font-size="16.6">',
     ]
     for y, row in enumerate(rows(app)):
         parts += _row(y, row, theme, surface)
@@ -78,31 +78,50 @@ def _row(y: int, row: list[Segment], theme: TerminalTheme, surface: str) -> Iter
             yield f'<rect x="{x}" y="{top}" width="{width}" height="{CELL_HEIGHT}" fill="{under}"/>'
         weight = ' font-weight="bold"' if style.bold else ""
         line = ' text-decoration="underline"' if style.underline else ""
-        for letter in segment.text:
-            if letter != " ":
-                yield from _letter(letter, x, top, colour, weight + line)
-            x += CELL_WIDTH * Segment(letter).cell_length
+        yield from _letters(segment.text, x, top, colour, weight + line)
+        x += width
 
 
-def _letter(letter: str, x: float, top: float, colour: str, attributes: str) -> Iterator[str]:
-    """A character as text, but braille, blocks and lines as shapes: few fonts fill the cell with them."""
-    code = ord(letter)
-    middle = top + CELL_HEIGHT // 2
-    if 0x2800 <= code < 0x2900:
-        for bit, (across, down) in enumerate(((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3))):
-            if code >> bit & 1:
-                place = f'cx="{x + 2.5 + 5 * across}" cy="{top + 3 + 5.4 * down:.1f}"'
-                yield f'<circle {place} r="1.5" fill="{colour}"/>'
-        return
-    shapes: dict[str, tuple[float, float, float, float]] = {
-        "▆": (0, 5, 10, 17), "█": (0, 0, 10, 22), "▀": (0, 0, 10, 11), "▄": (0, 11, 10, 11), "▌": (0, 0, 5, 22),
-        "━": (0, 9.5, 10, 3), "╸": (0, 9.5, 5, 3), "─": (0, 10.5, 10, 1), "│": (4.5, 0, 1, 22), "┃": (3.5, 0, 3, 22),
-    }  # fmt: skip
-    if letter in shapes:
-        left, under, wide, high = shapes[letter]
-        yield f'<rect x="{x + left}" y="{top + under}" width="{wide}" height="{high}" fill="{colour}"/>'
-    else:
-        yield f'<text x="{x}" y="{middle + 6}" fill="{colour}"{attributes}>{html.escape(letter)}</text>'
+def _letters(text: str, x: float, top: float, colour: str, attributes: str) -> Iterator[str]:
+    """Each word at its place and as wide as its cells; braille, blocks and lines as shapes: few fonts fill cells."""
+    word, begin, dots = "", x, ""
+    for letter in f"{text} ":
+        cells = Segment(letter).cell_length
+        shape = 0x2800 <= ord(letter) < 0x2900 or letter in _SHAPES or letter == " "
+        if word and (shape or cells != 1):
+            yield _word(word, begin, top, colour, attributes)
+            word = ""
+        if 0x2800 <= ord(letter) < 0x2900:
+            dots += _dots(letter, x, top)
+        elif letter in _SHAPES:
+            left, under, wide, high = _SHAPES[letter]
+            yield f'<rect x="{x + left}" y="{top + under}" width="{wide}" height="{high}" fill="{colour}"/>'
+        elif cells != 1:
+            yield _word(letter, x, top, colour, attributes)
+        elif letter != " ":
+            begin = begin if word else x
+            word += letter
+        x += CELL_WIDTH * cells
+    if dots:
+        yield f'<path d="{dots}" stroke="{colour}" stroke-width="3" stroke-linecap="round"/>'
+
+
+def _word(word: str, x: float, top: float, colour: str, attributes: str) -> str:
+    width = CELL_WIDTH * Segment(word).cell_length
+    place = f'x="{x:g}" y="{top + CELL_HEIGHT // 2 + 6}" textLength="{width}"'
+    return f'<text {place} fill="{colour}"{attributes}>{html.escape(word)}</text>'
+
+
+def _dots(letter: str, x: float, top: float) -> str:
+    order = ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3))
+    lit = [place for bit, place in enumerate(order) if ord(letter) >> bit & 1]
+    return "".join(f"M{x + 2.5 + 5 * across:g} {top + 3 + 5.4 * down:.1f}h0" for across, down in lit)
+
+
+_SHAPES: dict[str, tuple[float, float, float, float]] = {
+    "▆": (0, 5, 10, 17), "█": (0, 0, 10, 22), "▀": (0, 0, 10, 11), "▄": (0, 11, 10, 11), "▌": (0, 0, 5, 22),
+    "━": (0, 9.5, 10, 3), "╸": (0, 9.5, 5, 3), "─": (0, 10.5, 10, 1), "│": (4.5, 0, 1, 22), "┃": (3.5, 0, 3, 22),
+}  # fmt: skip
 
 
 def _colours(style: Style, theme: TerminalTheme, surface: str) -> tuple[str, str]:
