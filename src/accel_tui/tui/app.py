@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,24 +15,22 @@ from textual.binding import Binding, BindingType
 from accel_tui.client.asynchronous import AsyncClient, Feed
 from accel_tui.client.connection import Client
 from accel_tui.config.shipped import shipped_folder
-from accel_tui.model.errors import AccelError
 from accel_tui.tui.allocation import seen_by
 from accel_tui.tui.desk import Desk
 from accel_tui.tui.keymap import load_keymap
+from accel_tui.tui.late import Late
 from accel_tui.tui.palette import theme_of
 from accel_tui.tui.panes import PANES, Entry
 from accel_tui.tui.screens.main import MainScreen
 from accel_tui.tui.services import Services
 from accel_tui.tui.styles import BASE
 from accel_tui.tui.theme import DEFAULT, fitting, load_themes
-from accel_tui.tui.trail import KEPT_SECONDS, READINGS
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 
 if TYPE_CHECKING:
     import datetime
 
     from accel_tui.config.settings import Settings
-    from accel_tui.tui.board import Board
     from accel_tui.tui.endings import Endings
 
 
@@ -56,6 +53,8 @@ class AccelApp(App[str], inherit_bindings=False):
     CSS_PATH = BASE
     ENABLE_COMMAND_PALETTE = False
     DEFAULT_MODE = "main"
+    alone = False
+    """It shows a log without its neighbours."""
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "hint", "quit hint", show=False, system=True)]
 
     def __init__(
@@ -71,9 +70,9 @@ class AccelApp(App[str], inherit_bindings=False):
         zone: datetime.tzinfo | None = None,
     ) -> None:
         """`make_client` makes clients that have not connected yet; each is used by one thread."""
-        self._own_themes = Path(settings.config_dir) / "themes"
+        own_themes = Path(settings.config_dir) / "themes"
         wanted = options.theme or DEFAULT
-        themes = load_themes(shipped_folder("themes"), self._own_themes, only=(wanted, "sixteen"))
+        themes = load_themes(shipped_folder("themes"), own_themes, only=(wanted, "sixteen"))
         palette = fitting(themes.palettes, wanted, environment)
         super().__init__(ansi_color=palette.ansi or None)
         self.register_theme(theme_of(palette))
@@ -93,8 +92,7 @@ class AccelApp(App[str], inherit_bindings=False):
         # As the first screen of a mode it stands there from the beginning; pushed, it would come after an empty one.
         self.add_mode(self.DEFAULT_MODE, self.first_screen)
         self._endings: Endings | None = None
-        self._problems = keymap.problems
-        self._completed = False
+        self.late = Late(self.services, own_themes, keymap.problems)
 
     def use(self, endings: Endings) -> None:
         """Let signals and the loss of the terminal end it; before it runs."""
@@ -115,44 +113,11 @@ class AccelApp(App[str], inherit_bindings=False):
         if self._endings is not None:
             self._endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
         self.set_interval(1.0, self.desk.tick)
-        self.desk.watch(self, self._complete)
-        self._complete(self.desk.board)
+        self.late.begin(self, alone=self.alone)
         if self._options.session is not None:
             from accel_tui.tui.sessions import open_session
 
             self.run_worker(open_session(self.services, self._options.session), group="session", exclusive=True)
-
-    def _complete(self, board: Board) -> None:
-        """What the first full screen can do without is read once it is there, or will not be there soon."""
-        if not self._completed and self.may_complete(board):
-            self._completed = True
-            self.complete()
-
-    def may_complete(self, board: Board) -> bool:
-        return board.inventory is not None or bool(board.link.message)
-
-    def complete(self) -> None:
-        """Read what the first paint could do without."""
-        self.call_after_refresh(self._load_themes)
-        self.run_worker(self._remember(), group="remember")
-
-    def _load_themes(self) -> None:
-        """The other themes, and what was wrong with the person's own files."""
-        themes = load_themes(shipped_folder("themes"), self._own_themes)
-        for palette in themes.palettes.values():
-            if palette.name != self.theme:
-                self.register_theme(theme_of(palette))
-        for problem in (*themes.problems, *self._problems):
-            self.desk.say(problem)
-
-    async def _remember(self) -> None:
-        """The minutes before this screen was opened; a screen without them is as good."""
-        with contextlib.suppress(AccelError):
-            history = await self.services.asking.ask(
-                lambda client: client.devices_history(KEPT_SECONDS, readings=READINGS)
-            )
-            self.desk.trail.fill(history)
-            self.desk.tick()  # shown at once, not with the next second
 
     def on_unmount(self) -> None:
         self.feed.close()

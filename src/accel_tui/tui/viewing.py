@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class ViewApp(AccelApp):
     """One log on one terminal."""
 
+    alone = True
+
     def __init__(
         self,
         make_client: Callable[[], Client],
@@ -47,12 +49,6 @@ class ViewApp(AccelApp):
     def begin(self) -> None:
         if not isinstance(self._looked_at, str):
             self.feed.start()
-
-    def may_complete(self, board: Board) -> bool:
-        return True
-
-    def complete(self) -> None:
-        self.call_after_refresh(self._load_themes)
 
     def _keep(self, board: Board) -> None:
         """A run of last year is in no snapshot."""
