@@ -115,3 +115,16 @@ def test_the_worst_of_it_on_a_real_terminal(locale: str, tmp_path: Path) -> None
     assert found is None, output[max(0, found.start() - 60) : found.end() + 60] if found else ""
     if locale == "C":
         assert output.isascii()
+
+
+@pytest.mark.parametrize("megabytes", [3, 12, 40])
+async def test_much_at_once_is_shown_to_its_end(megabytes: int, tmp_path: Path) -> None:
+    shown = written.training(tmp_path)
+    async with opened(tmp_path, shown) as stage:
+        line = b"z" * 99 + b"\n"
+        shown.write(line * (megabytes * 10_000) + b"the newest line\n")
+        await stage.until(lambda: "the newest line" in text_of(stage), "the end of the log", seconds=30)
+        await stage.until(lambda: pane(stage).view.status.exact, "the counting")
+        assert pane(stage).view.status.total == 81 + megabytes * 10_000 + 1
+        shown.write("and one more\n")
+        await stage.until(lambda: "and one more" in text_of(stage), "the line after it")

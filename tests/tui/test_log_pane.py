@@ -13,7 +13,7 @@ from support.fake_client import FakeSupervisor
 from support.log_stage import OWN, look, opened, pane, text_of, until_counted
 from support.scene import run, runs, server
 from support.screening import SIZES, Stage, staged
-from support.screens import assert_grid
+from support.screens import assert_grid, rows
 from support.written import Written, step
 
 by_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -471,3 +471,16 @@ async def test_a_line_of_six_megabytes_of_frames(training: Written, tmp_path: Pa
         assert "␍" in text_of(stage)
         await stage.press("enter")
         assert "119999/120000" in text_of(stage)
+
+
+async def test_the_rank_that_failed_first_is_pointed_at(failure: Written, tmp_path: Path) -> None:
+    failure.write("[rank0]: a line of another rank\n")
+    async with opened(tmp_path, failure) as stage:
+        await stage.press("m")
+        colours = pane(stage).view.palette
+        styles = {}
+        for row in rows(stage.app):
+            before = [segment for segment in row if segment.text in ("0", "2")]
+            styles.update({segment.text: segment.style for segment in before})
+        assert styles["2"] == colours.style("error", "bg", bold=True)
+        assert styles["0"] == colours.style("muted", "bg")

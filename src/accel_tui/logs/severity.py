@@ -30,6 +30,9 @@ _ERROR = re.compile(
     | \b(?:Segmentation\ fault|core\ dumped|Bus\ error)\b | ^Killed$ | ^Aborted
     | \b[Oo]ut\ of\ memory\b | \bOOM\b | \boom-kill
     | \bChildFailedError\b
+    | \*ERROR\*                                                       # the kernel's graphics drivers
+    | ^<[0-3]>                                                        # levels of the kernel, as it writes them itself
+    | (?:^\[\s*\d+\.\d{6}\]|\bkernel:)\ .*\b(?:(?:segfault|[Ee]rror|[Ff]ailed|Call\ Trace|hung)\b|BUG:)
     | \bHCCL\w*(?:Error|_ERROR|\ error)\b | \bhccl(?:Internal|Remote|System|Invalid)\w*Error
     | \b(?:one)?CCL\w*[:\s].*\b(?:error|fail(?:ed|ure))\b | \bCCL_ERROR\b
     | \b(?:UR|ZE|PI)_(?:RESULT_)?ERROR_?\w* | \bsyn(?:Fail|DeviceReset)\w* | \bsynStatus\ [1-9]
@@ -40,6 +43,7 @@ _WARNING = re.compile(
     r"""
       \b\w*Warning:\ | ^[Ww]arning:\ | ^\[?W\d{4}\ \d\d:\d\d:\d\d
     | (?:^|[\s\[|:(-])(?:WARNING|WARN)(?:[\s\]|:)]|$)
+    | ^<4> | (?:^\[\s*\d+\.\d{6}\]|\bkernel:)\ .*\b[Tt]imed\ ?out\b
     """,
     re.VERBOSE,
 )
@@ -58,6 +62,7 @@ def severity_of(text: str) -> Severity | None:
 
 _WORDS = (
     *(b"err", b"warn", b"traceback", b"exception", b"exit", b"critical", b"fatal", b"fault", b"core dumped"),
+    *(b"<0>", b"<1>", b"<2>", b"<3>", b"<4>", b"bug:", b"call trace", b"failed", b"hung", b"timed", b"kernel:"),
     *(b"killed", b"aborted", b"memory", b"oom", b"ccl", b"ur_", b"ze_", b"pi_", b"syn", b"] "),
 )
 """One of them stands, in small letters, in every line that `severity_of` may call serious; glog's lines have a `] `.

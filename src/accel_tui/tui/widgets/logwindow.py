@@ -8,6 +8,10 @@ from accel_tui.logs.source import ByteSource
 STEP = 2 * 1024 * 1024
 """Bytes that are counted before others get their turn: a key takes several turns, so one must be short."""
 
+_STEPS_OF_A_LOOK = 4
+"""Several times what the fastest job writes between two looks."""
+_CATCH_UP = 32 * 1024 * 1024
+"""When so much came at once the numbers of lines are estimated until they are counted."""
 _SAMPLE = 64 * 1024
 _NEAR = 20_000  # lines that are looked for backwards from the end, before they were counted
 _WINDOWS = (64 * 1024, 4 * 1024 * 1024)  # read for a screen of lines; the second when the lines are long
@@ -42,9 +46,19 @@ class LogWindow:
             self._counted = False
             self._sample(size)
         self.end = size
-        if size - self._index.indexed <= STEP:
+        behind = size - self._index.indexed
+        if self._counted and behind <= _CATCH_UP:
+            self._go_on()
+        elif behind <= STEP:
             self.count()
+        else:
+            self._counted = False
         return True
+
+    def _go_on(self) -> None:
+        """Count what was written since the last look; of very much the rest is shown at the next one."""
+        if not any(self.count() for _ in range(_STEPS_OF_A_LOOK)):
+            self._counted, self.end = True, self._index.indexed
 
     def count(self) -> bool:
         """Count one step further; True when all is counted."""

@@ -167,7 +167,11 @@ class LogPane(Pane):
             self._ranks |= {rank}
             self.call_next(self._arrange_columns)
         marked = self._places.is_marked(line.offset)
-        return dressed(line, self._columns, self._arrived, self.glyphs, self.services.zone, marked=marked)
+        found = None if self._subject is None or self._subject.run is None else self._subject.run.diagnosis
+        return dressed(
+            line, self._columns, self._arrived, self.glyphs, self.services.zone, marked=marked,
+            first=None if found is None else found.rank,
+        )  # fmt: skip
 
     def _arrived(self, offset: int) -> float | None:
         times = self._times

@@ -50,8 +50,15 @@ def dressed(
     zone: datetime.tzinfo | None,
     *,
     marked: bool = False,
+    first: int | None = None,
 ) -> Dressed:
-    """The looks of one line; `arrived` says when the byte at an offset was there, `marked` that a person marked it."""
+    """The looks of one line.
+
+    Args:
+        arrived: Says when the byte at an offset was there.
+        marked: A person marked it.
+        first: The rank that failed first: it is pointed at.
+    """
     said, text = split_rank(line.text)
     rank = said if said is not None else split_rank(line.head)[0]
     severity = severity_of(line.text)
@@ -63,7 +70,9 @@ def dressed(
         moment = arrived(line.offset)
         gutter.append(Piece(f"{'' if moment is None else clock(moment, zone):8} ", "faint"))
     if columns.ranks:
-        gutter.append(Piece(f"{LAUNCHER if rank is None else rank:>{columns.ranks}}", "muted"))
+        failed = rank is not None and rank == first
+        number = f"{LAUNCHER if rank is None else rank:>{columns.ranks}}"
+        gutter.append(Piece(number, "error" if failed else "muted", bold=failed))
     if gutter:
         gutter.append(Piece(glyphs.text("upright"), "line"))
     fold = (Piece(f"{glyphs.text('folded')} ", "accent"), Piece(f"{line.folded}  ", "muted")) if line.folded else ()
