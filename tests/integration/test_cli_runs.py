@@ -229,7 +229,7 @@ def test_a_halted_supervisor_is_told_and_can_be_ended(cli: CommandLine) -> None:
     assert f"kill -CONT {pid}" in found["remedy"]
     ended = cli("supervisor", "stop", "--json").expect(0)
     check("supervisor-status", ended.json())
-    assert "ended by force" in ended.err
+    assert "it was halted" in ended.err
     wait_for(lambda: not Path(f"/proc/{pid}").exists(), what="the end of the supervisor")
     assert cli.show(run)["state"] == "running"
 

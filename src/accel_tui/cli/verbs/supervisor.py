@@ -103,11 +103,18 @@ def _at_boot(context: Context, *, on: bool) -> int:
 
 def _stop(context: Context) -> int:
     """Ask it to end, and end it all the same where it does not answer: it owns nothing that would be lost with it."""
+    import signal
+
     from accel_tui.client import starting
+    from accel_tui.keeper import processes
 
     folder = str(context.folder_in_force)
     status: dict[str, Any] = {**_NOBODY, "queued": None, "running": None}
     there = True
+    who = starting.holder(folder)
+    if who is not None and processes.halted(who[0]):
+        processes.signal_exact(*who, signal.SIGCONT)  # halted, it could not be asked
+        context.output.note(context.output.glyph("warning"), " it was halted; it goes on, to end by itself")
     try:
         status = _status(context)
         there = status["pid"] is not None
