@@ -176,12 +176,18 @@ def test_denied_names_the_right_and_nothing_becomes_0(host: XpuHost) -> None:
     assert denied["power_watts"].status is OK
     assert other["utilization_percent"].status is ReadingStatus.ABSENT
     tiled = sampled(host, [at(A, id=0x0BD5, tiles=2, engines_code=NO_PERMISSION)])
-    assert {named["utilization_percent"].status for named in tiled.values()} == {DENIED}
-    assert len(tiled) == 3
+    of_the_card = [named for key, named in tiled.items() if A in key]
+    assert {named["utilization_percent"].status for named in of_the_card} == {DENIED}
+    assert len(of_the_card) == 3
 
 
-def test_without_rights_an_empty_list_and_a_full_card_are_unknown(host: XpuHost, unprivileged: tuple[str, ...]) -> None:
-    card = at(A, engines=0, free=25669140480, temp=0, rx=0, tx=0, traffic=0)
+@pytest.mark.parametrize("flags", [0, 1], ids=["discrete", "integrated"])
+def test_without_rights_an_empty_list_and_a_full_card_are_unknown(
+    host: XpuHost, unprivileged: tuple[str, ...], flags: int
+) -> None:
+    card = at(
+        A, engines=0, free=25669140480, temp=0, rx=0, tx=0, traffic=0, flags=flags, id=0x7D55 if flags else 0xE211
+    )
     found = sampled(host, [card], prefix=unprivileged)[f"pci:{A}"]
     for name, right in (
         ("utilization_percent", "root"),
@@ -222,6 +228,28 @@ def test_a_card_that_is_lost_from_the_start_is_told_by_what_is_left_over(host: X
     }
     assert [problem.code for problem in problems] == ["card-silent"]
     assert A in problems[0].message
+
+
+def test_several_cards_that_are_lost_from_the_start_are_told_too(host: XpuHost) -> None:
+    host.card(C)
+    host.scenario([at(B, code=LOST), at(C), at(A, code=LOST)])
+    with probed("xpu.sysman", host.places) as source:
+        devices, problems = source.inventory()
+        readings = source.read()
+    assert {device.pci_address: device.state.value for device in devices} == {
+        A: "lost", B: "lost", C: "operational",
+    }  # fmt: skip
+    assert [problem.code for problem in problems] == ["card-silent"] * 2
+    for address in (A, B):
+        assert readings[f"pci:{address}"]["utilization_percent"].status is ReadingStatus.FAILED
+        assert "lost" in str(readings[f"pci:{address}"]["utilization_percent"].reason)
+
+
+def test_a_card_that_level_zero_leaves_out_says_so(host: XpuHost) -> None:
+    found = sampled(host, [at(A)])
+    assert found[f"pci:{B}"]["utilization_percent"].status is ReadingStatus.FAILED
+    assert "does not list this card" in str(found[f"pci:{B}"]["utilization_percent"].reason)
+    assert found[f"pci:{A}"]["utilization_percent"].status is OK
 
 
 def test_a_call_that_hangs_costs_its_own_card_alone(host: XpuHost) -> None:
@@ -317,6 +345,16 @@ def test_sysfs_lists_what_no_runtime_can_use(host: XpuHost) -> None:
     assert all(problem.remedy for problem in problems)
     assert devices[3].details["recovery"] is True
     assert devices[0].details["node"] == str(host.dev / "dri/renderD128")
+
+
+def test_a_card_without_its_link_by_path_is_none_for_the_runtime(host: XpuHost) -> None:
+    (host.dev / f"dri/by-path/pci-{B}-render").unlink()
+    with probed("xpu.sysfs", host.places) as source:
+        devices, problems = source.inventory()
+        reading = values(source, B)["utilization_percent"]
+    assert [device.state.value for device in devices] == ["operational", "no-node"]
+    assert "by-path" in problems[0].message
+    assert (reading.status, "by-path" in str(reading.reason)) == (ReadingStatus.ABSENT, True)
 
 
 def test_access_is_judged_by_opening(host: XpuHost, unprivileged: tuple[str, ...]) -> None:

@@ -18,6 +18,7 @@ from accel_tui.model.devices import Device, DeviceState, Inventory
 from accel_tui.model.errors import UsageError
 from accel_tui.vendors.gaudi import groups as gaudi_groups
 from accel_tui.vendors.gaudi.generations import hidden_use_bytes
+from accel_tui.vendors.xpu import launch as xpu_launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -305,6 +306,8 @@ def _automatic(
     group = _group(selector, [device for device in available if device.vendor == selector.vendor], inventory)
     if group is None:
         wanted = f"{selector.count} free {selector.vendor} device{'s' if selector.count > 1 else ''}"
+        if selector.vendor == "xpu" and selector.count > 1:
+            wanted += " of one product family"
         at_best = [device for device in candidates(selector, inventory) if device.key not in outside]
         return Selection((), waiting_for=wanted, possible=_group(selector, at_best, inventory) is not None)
     return Selection(tuple(device.key for device in group), tuple(group))
@@ -339,10 +342,12 @@ def _available(inventory: Inventory, free: Callable[[Device], bool] | Collection
 
 
 def _group(selector: Selector, cards: list[Device], inventory: Inventory) -> list[Device] | None:
-    """The first free group of the wanted size: a supported one of Gaudi, any of others."""
+    """The first free group of the wanted size: a supported one of Gaudi, Intel GPUs that torch lists together."""
     if selector.vendor == "gaudi":
         views = [view for view in inventory.devices if view.device.vendor == "gaudi"]
         chosen = gaudi_groups.choose(selector.count, cards, [view.device for view in views], views)
         return None if chosen is None else list(chosen)
-    cards = sorted(cards, key=lambda device: _order(device, device.key))
-    return cards[: selector.count] if len(cards) >= selector.count else None
+    families: dict[str | None, list[Device]] = {}
+    for card in sorted(cards, key=lambda device: _order(device, device.key)):
+        families.setdefault(xpu_launch.family(card), []).append(card)
+    return next((alike[: selector.count] for alike in families.values() if len(alike) >= selector.count), None)

@@ -226,3 +226,6 @@ def test_a_card_that_may_not_be_counted_is_told() -> None:
         "order-uncertain"
     ]
     assert not planned(job(), "xpu:0", hosts.inventory(hosts.xpu(0), hosts.unusable(hosts.xpu(1)))).warnings
+    flashed = hosts.unusable(hosts.xpu(0, details={"recovery": True}), DeviceState.DISABLED)
+    plan = planned(job(), "xpu:1", hosts.inventory(flashed, hosts.xpu(1)))
+    assert not plan.warnings, "no runtime lists a card in recovery mode"

@@ -47,6 +47,21 @@ def test_inherited_choices_are_removed_and_named() -> None:
     assert all(change.reason for change in plan.environment)
 
 
+def test_settings_of_the_runtime_that_choose_no_card_stay() -> None:
+    kept = {
+        "SYCL_CACHE_PERSISTENT": "1",
+        "NEO_CACHE_DIR": "/cache",
+        "SYCL_PI_LEVEL_ZERO_USE_IMMEDIATE_COMMANDLISTS": "1",
+    }
+    base = {"PATH": "/bin", **kept, "SYCL_DEVICE_FILTER": "cpu", "NEO_L0_ZE_AFFINITY_MASK": "3"}
+    plan = planned(job(), "xpu:0", hosts.xpu_server(), base)
+    run = environment_for(plan, base, {})
+    assert {name: run.get(name) for name in kept} == kept
+    assert not {"SYCL_DEVICE_FILTER", "NEO_L0_ZE_AFFINITY_MASK"} & set(run)
+    own = planned(job(env=kept), "xpu:0", hosts.xpu_server())
+    assert "env-device-variable" not in {check.id for check in own.checks}
+
+
 def test_inside_an_allocation_masks_limit_what_auto_takes_and_stay() -> None:
     base = {"PATH": "/bin", "SLURM_JOB_ID": "7", "HABANA_VISIBLE_MODULES": "4,5"}
     server = hosts.gaudi_server()

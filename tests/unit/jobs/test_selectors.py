@@ -104,6 +104,17 @@ def test_auto_group_is_aligned_or_waits() -> None:
     assert resolve("auto:gaudi:2", server, free=[hosts.gaudi(1).key, hosts.gaudi(2).key]).waiting_for is not None
 
 
+def test_auto_takes_intel_gpus_that_torch_lists_together() -> None:
+    kinds = ("dg2", "bmg", "dg2", "bmg", "bmg")
+    server = hosts.inventory(*(hosts.xpu(rank, details={"family": kind}) for rank, kind in enumerate(kinds)))
+    assert [device.pci_order for device in resolve("auto:xpu:2", server).devices] == [0, 2]
+    assert [device.pci_order for device in resolve("auto:xpu:3", server).devices] == [1, 3, 4]
+    assert not resolve("auto:xpu:4", server).possible
+    assert resolve("auto:xpu:4", server).waiting_for == "4 free xpu devices of one product family"
+    free = [hosts.xpu(rank).key for rank in (0, 1, 3)]
+    assert [device.pci_order for device in resolve("auto:xpu:2", server, free=free).devices] == [1, 3]
+
+
 def test_auto_waits_only_for_what_the_host_could_give() -> None:
     server = hosts.gaudi_server()
     assert not resolve("auto:gaudi:3", server).possible

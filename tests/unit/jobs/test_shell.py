@@ -104,7 +104,7 @@ def test_quoted_words_are_clean_on_a_terminal(text: str) -> None:
 
 
 def test_hostile_names_stay_inside_their_comment(tmp_path: Path) -> None:
-    made, base = command(["true"], tmp_path, base={"SYCL_X": "\x1b[2J\nrm -rf /"})
+    made, base = command(["true"], tmp_path, base={"SYCL_DEVICE_FILTER": "\x1b[2J\nrm -rf /"})
     text = script(made, base)
     assert all(line.isprintable() for line in text.splitlines())
     assert "rm -rf" not in text

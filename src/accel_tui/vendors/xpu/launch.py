@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 # An index beyond the last card leaves none; an empty mask would mean all of them.
 _NOWHERE = "9999"
 _SELECTOR = "ONEAPI_DEVICE_SELECTOR"
+# Of the runtime's other variables (SYCL_CACHE_PERSISTENT, NEO_CACHE_DIR, ...) none chooses a card: they stay.
+_OLDER_SELECTORS = ("SYCL_DEVICE_FILTER", "SYCL_DEVICE_ALLOWLIST", "SYCL_DEVICE_TYPE", "SYCL_BE")
+_COUNTING = (order.MASK_VARIABLE, order.HIERARCHY_VARIABLE, order.ORDER_VARIABLE)
+_PREFIXED = tuple(prefix + name for prefix in order.PREFIXES for name in _COUNTING)
+"""The driver prefers the same names with a prefix."""
 
 
 EXCLUSIVE = False
@@ -24,15 +29,7 @@ EXCLUSIVE = False
 
 def device_variables() -> tuple[str, ...]:
     """Names, or prefixes that end in `*`, that choose cards and never reach a run by inheritance."""
-    return (
-        order.MASK_VARIABLE,
-        order.HIERARCHY_VARIABLE,
-        order.ORDER_VARIABLE,
-        # The driver prefers the same names with a prefix.
-        "NEO_*",
-        _SELECTOR,
-        "SYCL_*",
-    )
+    return (*_COUNTING, *_PREFIXED, _SELECTOR, *_OLDER_SELECTORS)
 
 
 def environment(devices: Sequence[Device], shape: LaunchShape) -> list[EnvironmentChange]:
@@ -98,7 +95,7 @@ def warnings(devices: Sequence[Device], inventory: Sequence[Device]) -> list[Pla
     keys = {device.key.partition("#")[0] for device in devices}
     cards = [card for card in inventory if order.is_card(card) and card.key in keys]
     discrete = [card for card in cards if not order.integrated(card)]
-    families = sorted({family for card in discrete if (family := _family(card)) is not None})
+    families = sorted({kind for card in discrete if (kind := family(card)) is not None})
     if len(families) > 1:
         text = f"the selected cards are of {len(families)} product families ({', '.join(families)}): torch lists one"
         found.append(PlanWarning("mixed-families", f"{text}, the run sees fewer cards than selected"))
@@ -152,12 +149,10 @@ def allowed(devices: Sequence[Device], base: Mapping[str, str]) -> frozenset[str
 
 def _overruled(base: Mapping[str, str]) -> list[EnvironmentChange]:
     """Inherited variables that would stand above the mask, or be counted in what it left."""
-    names = [prefix + name for prefix in order.PREFIXES
-             for name in (order.MASK_VARIABLE, order.HIERARCHY_VARIABLE, order.ORDER_VARIABLE)]  # fmt: skip
     reason = "inherited; it would stand above the mask"
     return [
         EnvironmentChange(name, None, EnvironmentAction.UNSET, reason)
-        for name in (*names, order.ORDER_VARIABLE, _SELECTOR)
+        for name in (*_PREFIXED, order.ORDER_VARIABLE, _SELECTOR)
         if name in base
     ]
 
@@ -173,7 +168,11 @@ def _mask(devices: Sequence[Device], inventory: Sequence[Device]) -> tuple[str, 
         return _tile_mask(devices, inventory), hierarchy, "the selected tiles, counted over all cards"
     mask, others = _card_mask(devices, inventory)
     if mask == _NOWHERE:
-        return mask, hierarchy, "none of the selected cards can be opened: a number that no card has"
+        return (
+            mask,
+            hierarchy,
+            "the driver lists none of the selected cards for this account: a number that no card has",
+        )
     reason = "the selected cards, by PCI address among those that open"
     if _beside_integrated(inventory):
         reason += f"; discrete ones first: beside an integrated GPU {order.ORDER_VARIABLE} is left out"
@@ -257,7 +256,7 @@ _FAMILIES = {"56": "Arc A or Flex", "4f": "Arc A", "49": "Iris Xe Max", "0b": "M
 _FAMILY_WORDS = {"pvc": "Max", "dg1": "Iris Xe Max", "dg2": "Arc A or Flex", "bmg": "Arc B"}
 
 
-def _family(card: Device) -> str | None:
+def family(card: Device) -> str | None:
     """The product family, of which the driver makes one platform each; None where it is not known."""
     named = card.details.get("family")
     if isinstance(named, str):

@@ -85,7 +85,7 @@ class Engines:
         if self.code != SUCCESS:
             return unread(self.code, results.NEEDS_ROOT_ENGINES)
         if not is_root():  # older drivers leave out what they may not open, without an error
-            return denied(results.NEEDS_ROOT_ENGINES, SOURCE)
+            return denied(f"{results.NEEDS_ROOT_ENGINES}, and the driver answered without any", SOURCE)
         return absent("the driver offers no engine counters (xe: kernel 6.15 and recent firmware have them)", SOURCE)
 
 
@@ -139,8 +139,8 @@ class Memory:
             return unread(code, results.NEEDS_PERFMON)
         if state.size == 0 or state.free > state.size:
             return failed(f"the driver answered {state.free} bytes free of {state.size}", SOURCE)
-        # Without rights the kernel says that nothing is used; an idle card of its own memory always uses some.
-        if state.free == state.size and not self._integrated and not is_root():
+        # Without rights the kernel says that nothing is used; some always is, of cards and hosts alike.
+        if state.free == state.size and not is_root():
             return denied(results.NEEDS_PERFMON, SOURCE)
         return ok(state.size - state.free, SOURCE)
 

@@ -57,7 +57,10 @@ def state(card: Card, found: Access) -> DeviceState:
         return DeviceState.NOT_DRIVEN
     if found.node is None:
         return DeviceState.NO_NODE
-    return DeviceState.OPERATIONAL if found.opens else DeviceState.NO_ACCESS
+    if not found.opens:
+        return DeviceState.NO_ACCESS
+    # Level Zero finds cards by the links in by-path, where that folder is: without one no runtime has the card.
+    return DeviceState.NO_NODE if found.by_path is False else DeviceState.OPERATIONAL
 
 
 def _by_path(card: Card, folder: Path) -> bool | None:

@@ -75,6 +75,8 @@ def unclear_kind(card: Device) -> bool:
 
 def uncertain(card: Device) -> bool:
     """Whether nobody can say beforehand if and where the driver lists the card: it is there, and something is odd."""
+    if card.details.get("recovery") is True:  # no runtime lists it, that is sure
+        return False
     return card.state in _UNCERTAIN or (counted(card) and unclear_kind(card))
 
 

@@ -34,10 +34,7 @@ _WORDS = {
 }
 
 NEEDS_ROOT = "needs root: the driver gives it to effective user 0 alone"
-NEEDS_ROOT_ENGINES = (
-    "needs root: engine counters are given to effective user 0 alone (older drivers: with CAP_PERFMON), "
-    "and the driver answered without any"
-)
+NEEDS_ROOT_ENGINES = "needs root: engine counters are given to effective user 0 alone (older drivers: with CAP_PERFMON)"
 NEEDS_PMT = "needs root or CAP_DAC_READ_SEARCH: the telemetry (PMT) under /sys/class/intel_pmt is not readable"
 NEEDS_PERFMON = "needs root or CAP_PERFMON: without it the kernel answers that nothing is used, which is not known"
 

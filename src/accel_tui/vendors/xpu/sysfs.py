@@ -179,7 +179,8 @@ def _unasked(card: Card, found: Access, condition: DeviceState, source: str) -> 
         right = f"membership in the group {found.group or 'render'}, or another right to open {found.node}"
         return denied(f"needs {right}", source)
     if condition is DeviceState.NO_NODE:
-        return absent("the card has no render node here through which it could be asked", source)
+        what = "render node" if found.node is None else "link in the folder by-path"
+        return absent(f"the card has no {what} here through which it could be asked", source)
     if condition is DeviceState.NOT_DRIVEN:
         return absent(f"neither i915 nor xe drives {card.address}, so nothing can ask the card", source)
     return None
@@ -238,6 +239,10 @@ def _problems(card: Card, found: Access, condition: DeviceState) -> list[Problem
         ]
     if condition is DeviceState.NO_NODE:
         message = f"{at} has no render node in the device folder."
+        if found.node is not None:
+            message = (
+                f"{at} has no link by-path/pci-{at}-render beside {found.node}, and Level Zero looks for it there."
+            )
         return [Problem("xpu", "no-node", message, "In a container, pass /dev/dri in (and its folder by-path).")]
     if condition is DeviceState.NO_ACCESS:
         message = f"{found.node} ({at}) does not open for this account: {found.error}."

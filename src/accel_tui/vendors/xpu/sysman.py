@@ -24,7 +24,7 @@ from accel_tui.vendors.xpu.clients import Processes
 from accel_tui.vendors.xpu.identity import STATES, Unnamed, identify
 from accel_tui.vendors.xpu.lanes import Hung, Lanes
 from accel_tui.vendors.xpu.metered import MeteredCard
-from accel_tui.vendors.xpu.nodes import access
+from accel_tui.vendors.xpu.nodes import access, state
 from accel_tui.vendors.xpu.results import SOURCE, SUCCESS
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class SysmanSource:
         self._lane_of: dict[str, str] = {}
         self._opened: frozenset[str] = frozenset()
         """Cards that could be opened when Sysman started."""
+        self._untold: dict[str, str] = {}
+        """Cards that open and that no handle names, with why."""
 
     def inventory(self) -> tuple[list[Device], list[Problem]]:
         """The cards by PCI address with their tiles.
@@ -94,7 +96,8 @@ class SysmanSource:
             if isinstance(answer, Exception):
                 answer = {WHOLE: dict.fromkeys(_CORE, failed(_fault(answer), SOURCE))}
             readings |= _by_key(key, answer, len(card.identity.tile_uuids))
-        return readings
+        untold = {key: dict.fromkeys(_CORE, failed(why, SOURCE)) for key, why in self._untold.items()}
+        return readings | untold
 
     def holders(self) -> dict[str, list[Holder]]:
         """Processes that the driver names, our own probes left out."""
@@ -152,27 +155,37 @@ class SysmanSource:
                 problems.append(_silent(card.identity.address, results.words(card.identity.code)))
         left = self._left_over(unnamed)
         for lane, error in unnamed:
-            at = left[0].pci_address if left else f"a device without an address ({lane})"
+            at = left[0].pci_address if len(left) == 1 else f"a device without an address ({lane})"
             problems.append(_silent(str(at), _fault(error)))
         return left, problems
 
     def _left_over(self, unnamed: list[tuple[str, Exception]]) -> list[Device]:
-        """The card behind the one handle that tells no address: the one that sysfs shows and no other handle is."""
-        missing = sorted(self._opened - set(self._cards))
-        if len(unnamed) != 1 or len(missing) != 1:
+        """The cards behind handles that tell no address: those that sysfs shows and no other handle is.
+
+        Of several nobody can tell which is which: they share what is said, and a state where all of them have it.
+        """
+        missing = {card.key: card for card in find(self._root) if card.key in self._opened - set(self._cards)}
+        words = "; ".join(dict.fromkeys(_fault(error) for _, error in unnamed))
+        if len(unnamed) < len(missing):
+            unlisted = "Level Zero does not list this card: the installed driver may be too old, or too new, to know it"
+            may_be = f"Level Zero does not name this card, and lists {len(unnamed)} without an address: {words}"
+            self._untold = dict.fromkeys(missing, may_be if unnamed else unlisted)
             return []
-        address, error = missing[0].removeprefix("pci:"), unnamed[0][1]
-        state = STATES.get(error.code, DeviceState.UNKNOWN) if isinstance(error, Unnamed) else DeviceState.UNKNOWN
-        card = next(card for card in find(self._root) if card.address == address)
-        name = ids.name(card.product.device)
-        return [Device(card.key, "xpu", "xpu", name, pci_address=address, state=state)]
+        self._untold = dict.fromkeys(missing, words)
+        states = {STATES.get(getattr(error, "code", SUCCESS), DeviceState.UNKNOWN) for _, error in unnamed}
+        shared = states.pop() if len(states) == 1 else DeviceState.UNKNOWN
+        return [
+            Device(key, "xpu", "xpu", ids.name(card.product.device), pci_address=card.address, state=shared)
+            for key, card in missing.items()
+        ]
 
     def _identified(self, handle: Any) -> MeteredCard | None:
         identity = identify(self._z, handle)
         return None if identity is None else MeteredCard(self._z, handle, identity)
 
     def _openable(self) -> frozenset[str]:
-        return frozenset(card.key for card in find(self._root) if access(card, self._dev).opens)
+        found = ((card, access(card, self._dev)) for card in find(self._root))
+        return frozenset(card.key for card, how in found if state(card, how) is DeviceState.OPERATIONAL)
 
     def _end_where_more_is_to_see(self) -> None:
         """End this process when a card can be opened that could not be when Sysman started."""
@@ -248,6 +261,8 @@ def _devices(card: MeteredCard) -> list[Device]:
         details["recovery"] = True
     details = {name: value for name, value in details.items() if value is not None}
     name = known.name or ids.name(known.device)
+    if known.name is None and known.device is None:  # sysfs knows the id
+        details["generic_name"] = True
     whole = Device(
         key=known.key,
         vendor="xpu",
