@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from accel_tui.tui.exact import ExactModalScreen
 from accel_tui.tui.fuzzy import match
+from accel_tui.tui.screens.listing import ListDialog
 from accel_tui.tui.widgets.columns import Column, Row
 from accel_tui.tui.widgets.field import Field
 from accel_tui.tui.widgets.frame import Frame
@@ -43,7 +42,7 @@ class Entry:
     """Why it cannot be chosen; None when it can."""
 
 
-class Palette(ExactModalScreen):
+class Palette(ListDialog):
     """Dismissed with the chosen entry; whoever opened it acts."""
 
     CSS_PATH = "dialog.tcss"
@@ -112,34 +111,13 @@ class Palette(ExactModalScreen):
         words = (*title, Piece(f"  {about}", "muted")) if about else title
         return Row(str(at), ((Piece(entry.kind, "muted"),), words, (Piece(entry.key, "accent"),)))
 
-    def on_key(self, event: events.Key) -> None:
-        grid = self.query_one(Grid)
-        moves = {"down": 1, "up": -1}
-        if event.key in moves:
-            grid.action_move(moves[event.key])
-        elif event.key in ("pagedown", "pageup"):
-            grid.action_page(1 if event.key == "pagedown" else -1)
-        elif event.key == "escape":
-            self.dismiss(None)
-        else:
-            return
-        event.stop()
-        event.prevent_default()
-
     def on_input_submitted(self) -> None:
-        self._choose(self.query_one(Grid).cursor_key)
+        self.choose(self.query_one(Grid).cursor_key)
 
-    def on_grid_opened(self, message: Grid.Opened) -> None:
-        self._choose(message.key)
-
-    def _choose(self, key: str | None) -> None:
+    def choose(self, key: str | None) -> None:
         entry = self._found[int(key)] if key is not None else None
         if entry is not None:
             self.dismiss(entry)
-
-    def on_click(self) -> None:
-        if not self.query_one(Frame).region.contains_point(self.app.mouse_position):
-            self.dismiss(None)
 
 
 def _marked(title: str, places: Sequence[int], role: str) -> list[Piece]:

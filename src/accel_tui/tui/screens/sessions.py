@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from accel_tui.model.errors import AccelError
 from accel_tui.tui.background import in_thread
-from accel_tui.tui.exact import ExactModalScreen
 from accel_tui.tui.fuzzy import match
+from accel_tui.tui.screens.listing import ListDialog
 from accel_tui.tui.widgets.columns import Column, Row
 from accel_tui.tui.widgets.field import Field
 from accel_tui.tui.widgets.frame import Frame
@@ -47,7 +46,7 @@ class Offer:
     """Why it cannot be opened; None when it can."""
 
 
-class SessionsDialog(ExactModalScreen):
+class SessionsDialog(ListDialog):
     """Dismissed with what was chosen, or with None."""
 
     CSS_PATH = "dialog.tcss"
@@ -149,31 +148,14 @@ class SessionsDialog(ExactModalScreen):
 
     # Choosing
 
-    def on_key(self, event: events.Key) -> None:
-        grid = self.query_one(Grid)
-        moves = {"down": 1, "up": -1}
-        if event.key in moves:
-            grid.action_move(moves[event.key])
-        elif event.key in ("pagedown", "pageup"):
-            grid.action_page(1 if event.key == "pagedown" else -1)
-        elif event.key == "escape":
-            self.dismiss(None)
-        else:
-            return
-        event.stop()
-        event.prevent_default()
-
     def on_input_submitted(self, event: Field.Submitted) -> None:
         event.stop()
         if is_path(self._words):
             self.run_worker(self._open_path(self._words), group="path", exclusive=True)
         else:
-            self._choose(self.query_one(Grid).cursor_key)
+            self.choose(self.query_one(Grid).cursor_key)
 
-    def on_grid_opened(self, message: Grid.Opened) -> None:
-        self._choose(message.key)
-
-    def _choose(self, key: str | None) -> None:
+    def choose(self, key: str | None) -> None:
         if key is None:
             return
         offer = self._shown[int(key)]
@@ -202,10 +184,6 @@ class SessionsDialog(ExactModalScreen):
             return
         self._offers, self._kinds = _offers(session, session.path), []
         self.query_one(Field).value = ""
-
-    def on_click(self) -> None:
-        if not self.query_one(Frame).region.contains_point(self.app.mouse_position):
-            self.dismiss(None)
 
 
 def is_path(words: str) -> bool:
