@@ -6,6 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from accel_tui.cli.context import Context
 
 
@@ -31,7 +33,19 @@ def _screen(context: Context) -> int:
     options = Options(session, said.theme, read_only, context.output.ascii_only, context.demo)
     # A file is looked at without a supervisor: its state folder need not be usable then.
     folder = context.state_path if isinstance(viewed, str) else context.state_dir
-    return run_screen(folder, context.settings, context.environment, working_folder(), options, looked_at=viewed)
+    return run_screen(
+        folder, context.settings, context.environment, working_folder(), options, looked_at=viewed, outside=_outside
+    )
+
+
+def _outside(argv: Sequence[str]) -> None:
+    """Give the terminal to a pager or editor until it ends."""
+    import subprocess
+
+    try:
+        subprocess.run(argv, check=False)
+    except OSError as fault:
+        print(f"{argv[0]}: {fault.strerror}", file=sys.stderr)  # noqa: T201 - there is no screen now
 
 
 if __name__ == "__main__":

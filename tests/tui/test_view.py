@@ -21,6 +21,7 @@ from support.live_terminal import live_terminal
 from support.scene import ZONE, runs, server
 from support.screening import COLOURS, SIZES, Clock, Stage
 from support.screens import assert_grid, text_grid
+from support.waiting import wait_for
 from support.world import SOURCE
 
 
@@ -93,3 +94,29 @@ def test_on_a_real_terminal(tmp_path: Path) -> None:
 def test_the_fake_that_is_not_asked_would_say_so() -> None:
     with pytest.raises(SupervisorError):
         unreachable().client().connect()
+
+
+@pytest.mark.parametrize("key", ["\x0f", "\x05"], ids=["pager", "editor"])
+def test_a_pager_or_editor_gets_the_clean_text_and_the_screen_comes_back(key: str, tmp_path: Path) -> None:
+    log, seen, program = tmp_path / "any.log", tmp_path / "seen", tmp_path / "program"
+    log.write_bytes(b"\x1b]52;c;aGk=\x07first\n" * 10 + b"the last line\n")
+    program.write_text(
+        f'#!/bin/sh\necho "the program has the terminal"\ncp "$2" "{seen}.new"\nmv "{seen}.new" "{seen}"\n'
+    )
+    program.chmod(0o700)
+    environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(SOURCE), "LANG": "C.UTF-8"}
+    environment |= {"ACCEL_TUI_CONFIG_DIR": str(tmp_path / "config"), "ACCEL_TUI_STATE_DIR": str(tmp_path / "state")}
+    environment |= {"PAGER": f"{program} -x", "EDITOR": f"{program} -x", "TMPDIR": str(tmp_path / "temporary")}
+    (tmp_path / "temporary").mkdir()
+    argv = [sys.executable, "-m", "accel_tui", "view", "--file", str(log)]
+    with live_terminal(argv, environment) as opened:
+        opened.seen("the last line")
+        opened.type(key)
+        opened.seen("the program has the terminal")
+        wait_for(lambda: opened.output.count(b"\x1b[?1049h") == 2, what="the screen to come back")
+        before = opened.output.rindex(b"\x1b[?1049h")
+        wait_for(lambda: b"the last line" in opened.output[before:], what="the log again")
+        opened.type("q")
+        assert opened.ended() == 0
+    assert seen.read_text() == "first\n" * 10 + "the last line\n"
+    assert list((tmp_path / "temporary").iterdir()) == [], "nothing is left behind"

@@ -19,6 +19,7 @@ from accel_tui.tui.allocation import seen_by
 from accel_tui.tui.desk import Desk
 from accel_tui.tui.keymap import load_keymap
 from accel_tui.tui.late import Late
+from accel_tui.tui.messages import LeaveFor
 from accel_tui.tui.palette import theme_of
 from accel_tui.tui.panes import PANES, Entry
 from accel_tui.tui.screens.main import MainScreen
@@ -44,6 +45,8 @@ class Options:
     read_only: bool = False
     ascii_only: bool = False
     demo: str | None = None
+    selected: str | None = None
+    """The run that was selected when the screen was left for another program."""
 
 
 class AccelApp(App[str], inherit_bindings=False):
@@ -92,7 +95,13 @@ class AccelApp(App[str], inherit_bindings=False):
         # As the first screen of a mode it stands there from the beginning; pushed, it would come after an empty one.
         self.add_mode(self.DEFAULT_MODE, self.first_screen)
         self._endings: Endings | None = None
+        self.outside: LeaveFor | None = None
+        """What the screen was left for; it is opened again afterwards."""
         self.late = Late(self.services, own_themes, keymap.problems)
+
+    def on_leave_for(self, message: LeaveFor) -> None:
+        self.outside = message
+        self.exit()
 
     def use(self, endings: Endings) -> None:
         """Let signals and the loss of the terminal end it; before it runs."""
@@ -113,6 +122,8 @@ class AccelApp(App[str], inherit_bindings=False):
         if self._endings is not None:
             self._endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
         self.set_interval(1.0, self.desk.tick)
+        if self._options.selected is not None:
+            self.desk.select(self._options.selected)
         self.late.begin(self, alone=self.alone)
         if self._options.session is not None:
             from accel_tui.tui.sessions import open_session

@@ -96,6 +96,8 @@ _TABLE = (
     Key("log.cause", "J", "cause", "go to the line that says why it failed", _CHARTS),
     Key("log.mark", "b", "mark", "mark the line, or take the mark away", _CHARTS),
     Key("log.next_mark", "apostrophe", "next mark", "next marked line", _CHARTS),
+    Key("log.pager", "ctrl+o", "pager", "open the clean text in $PAGER", _CHARTS),
+    Key("log.editor", "ctrl+e", "editor", "open the clean text in $EDITOR", _CHARTS),
     Key("find.open", "slash", "find", "find or filter in this pane", _LISTS),
     Key("find.next", "n", "next hit", "next hit", _CHARTS),
     Key("find.previous", "N", "previous hit", "previous hit", _CHARTS),

@@ -32,3 +32,13 @@ class DoAsked(Message):
     def __init__(self, key: str) -> None:
         super().__init__()
         self.key = key
+
+
+class LeaveFor(Message):
+    """Another program is to have the terminal for a while; the screen is opened again afterwards."""
+
+    def __init__(self, argv: tuple[str, ...], file: str) -> None:
+        """`file` is what the program is given, and goes afterwards."""
+        super().__init__()
+        self.argv = argv
+        self.file = file

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.client.connection import Client
 from accel_tui.tui.app import AccelApp, Options
 from accel_tui.tui.endings import Endings
+from accel_tui.tui.messages import LeaveFor
 from accel_tui.tui.naming import count
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def run_screen(
     options: Options,
     *,
     looked_at: Run | str | None = None,
+    outside: Callable[[Sequence[str]], None] | None = None,
 ) -> int:
     """Show the screen until the person leaves it, or its terminal is gone; the exit code.
 
@@ -42,6 +44,9 @@ def run_screen(
             demo = app.run()
         if app.failure is not None:
             raise app.failure
+        if app.outside is not None and outside is not None:
+            options = _leave(app, app.outside, outside, options)
+            continue
         if demo is None:
             break
         options = dataclasses.replace(options, demo=demo, session=None)
@@ -67,6 +72,15 @@ def _application(
 
         return ViewApp(make, settings, environment, cwd, options, looked_at=looked_at)
     return AccelApp(make, settings, environment, cwd, options)
+
+
+def _leave(app: AccelApp, place: LeaveFor, outside: Callable[[Sequence[str]], None], options: Options) -> Options:
+    """Let another program have the terminal, then show what was shown before."""
+    try:
+        outside(place.argv)
+    finally:
+        Path(place.file).unlink(missing_ok=True)
+    return dataclasses.replace(options, selected=app.desk.board.selected)
 
 
 def _tell(live: int) -> None:

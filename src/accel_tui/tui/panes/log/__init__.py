@@ -54,7 +54,7 @@ class LogPane(Pane):
         *("find.open", "find.next", "find.previous", "find.regex", "event.next", "event.previous"),
         *("part.next", "part.previous", "log.follow", "log.only_matches", "item.open", "item.copy", "item.clear"),
         *("item.range", "item.range_up", "item.export", "log.go", "log.mark", "log.next_mark", "log.cause"),
-        *("log.fold", "log.fold_all", "log.raw"),
+        *("log.fold", "log.fold_all", "log.raw", "log.pager", "log.editor"),
     )
     FOOT = ("find.open", "event.next", "part.next", "log.follow", "find.next", "log.only_matches", "item.copy")
     WORDS: ClassVar[dict[str, str]] = {"part.next": "rank", "item.open": "whole line", "item.copy": "copy line"}
@@ -250,6 +250,9 @@ class LogPane(Pane):
             return "this log names no ranks"
         if key in ("find.next", "find.previous", "log.only_matches", "find.regex") and not self.find.is_open:
             return f"nothing is searched for; {self.services.key('find.open')} begins"
+        draft = self.board.draft
+        if key in ("log.pager", "log.editor") and draft is not None and draft.edited:
+            return "the job was edited and is not saved; leaving the screen would lose that"
         if key == "log.next_mark" and not self._places.marks:
             return f"nothing is marked; {self.services.key('log.mark')} marks a line"
         return super().why_not(key)
@@ -306,6 +309,12 @@ class LogPane(Pane):
     def do_log_raw(self) -> None:
         self.view.show_raw(not self.view.raw)
         self._show_border()
+
+    def do_log_pager(self) -> None:
+        self._taking.open_in("PAGER", "less")
+
+    def do_log_editor(self) -> None:
+        self._taking.open_in("EDITOR", "vi")
 
     # Places
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accel_tui.logs.lines import iterate, last_frame
+from accel_tui.logs.lines import iterate, last_frame, line_start
 from accel_tui.logs.search import Finder, blocks
 from accel_tui.logs.source import ByteSource
 from accel_tui.text import sanitise
@@ -16,6 +19,7 @@ from accel_tui.tui.background import in_thread
 from accel_tui.tui.board import Level
 from accel_tui.tui.glyphs import size as size_text
 from accel_tui.tui.glyphs import thousands
+from accel_tui.tui.messages import LeaveFor
 from accel_tui.tui.widgets.pieces import Piece
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 
 CLIPBOARD_BYTES = 60_000
 """More than this terminals do not take through OSC 52."""
+MOST_SHOWN_OUTSIDE = 64 * 1024 * 1024
+"""Bytes at the end of a log that a pager or an editor gets."""
 LONGEST_TAKEN = 1_000_000
 """Characters of one line."""
 
@@ -109,6 +115,40 @@ class Taking:
         ]
         question = Confirm("Write over it", lines, yes="Write over it", key="o")
         self._pane.app.push_screen(question, lambda sure: write() if sure else None)
+
+    def open_in(self, variable: str, usual: str) -> None:
+        """Open the end of what is shown, cleaned, in the program that a variable names; the screen comes back then."""
+        name = self._pane.services.environment.get(variable) or usual
+        try:
+            argv = shlex.split(name)
+        except ValueError:
+            argv = []
+        program = shutil.which(argv[0]) if argv else None
+        if program is None:
+            self._pane.services.desk.say(f"${variable} is {name!r}, which is not here", Level.WARNING)
+            return
+        self._pane.run_worker(self._leave((program, *argv[1:])), group="export", exclusive=True)
+
+    async def _leave(self, argv: tuple[str, ...]) -> None:
+        view = self._pane.view
+        source = view.source
+        if source is None:
+            return
+        size, finder = source.size(), view.finder
+        begin = line_start(source, max(0, size - MOST_SHOWN_OUTSIDE))
+
+        def write() -> str:
+            descriptor, path = tempfile.mkstemp(prefix="accel-tui-", suffix=".log")
+            os.close(descriptor)
+            write_lines(Path(path), texts(source, begin, size, finder))
+            return path
+
+        try:
+            path = await in_thread("accel-tui writes", write)
+        except OSError as fault:
+            self._pane.services.desk.say(f"no file for {argv[0]} could be written: {fault.strerror}", Level.ERROR)
+            return
+        self._pane.post_message(LeaveFor((*argv, path), path))
 
     async def _write(self, path: Path, finder: Finder | None) -> None:
         view, desk = self._pane.view, self._pane.services.desk
