@@ -153,7 +153,7 @@ def test_two_drivers_tiles_and_an_integrated_gpu(tmp_path: Path, sysman_library:
     assert by_key[f"{card}#1"].uuid == "8680d50b-0000-0000-4b00-000000000002"
     assert (by_key[card].memory_total_bytes, by_key[f"{card}#1"].memory_total_bytes) == (1 << 37, 1 << 36)
     shares = {key: readings[key]["utilization_percent"].value for key in (card, f"{card}#0", f"{card}#1")}
-    assert shares == {card: 40.0, f"{card}#0": 50.0, f"{card}#1": 30.0}
+    assert shares == pytest.approx({card: 40.0, f"{card}#0": 50.0, f"{card}#1": 30.0}, abs=0.2)  # of a running clock
     assert readings[card]["memory_used_bytes"].value == 1 << 31
 
 

@@ -36,6 +36,11 @@ def number(device: Device) -> str:
     return f"{text}.{tile}" if tile else text
 
 
+def mask_number(device: Device) -> str:
+    """The number that an affinity mask has for it, where that is not its position; else empty."""
+    return str(device.details.get("affinity_mask") or "")
+
+
 def selector(devices: Iterable[Device]) -> str:
     """The device selector that names exactly these devices: `gaudi:2,3`, `cpu`; empty for none."""
     numbers: dict[str, list[str]] = {}

@@ -229,3 +229,6 @@ def test_a_card_that_may_not_be_counted_is_told() -> None:
     flashed = hosts.unusable(hosts.xpu(0, details={"recovery": True}), DeviceState.DISABLED)
     plan = planned(job(), "xpu:1", hosts.inventory(flashed, hosts.xpu(1)))
     assert not plan.warnings, "no runtime lists a card in recovery mode"
+    dark = hosts.unusable(hosts.integrated_gpu(), DeviceState.UNKNOWN)
+    plan = planned(job(), "xpu:0", hosts.inventory(dark, hosts.xpu(0)))
+    assert not plan.warnings, "an integrated one is counted last, whether it answers or not"

@@ -11,8 +11,9 @@ from accel_tui.model.runs import Run, RunState
 from accel_tui.tui.board import Board, Draft
 from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.idle import IDLE_SECONDS, IdleWatch
-from accel_tui.tui.panes.devices import groups
+from accel_tui.tui.panes.devices import details, groups, rows
 from accel_tui.tui.standing import Standing, standing
+from accel_tui.tui.widgets.columns import lay_out
 from support.scene import NOW, cpu_view, gaudi_views, inventory, key, run, runs, server, xpu_server
 
 GLYPHS = Glyphs()
@@ -145,3 +146,38 @@ def test_xpus_group_by_numa_node() -> None:
     views = xpu_server().devices
     moved = [replace(view, device=replace(view.device, numa_node=number // 2)) for number, view in enumerate(views)]
     assert [group.label for group in groups.groups(moved)][:3] == ["0,1", "2,3", "0-3"]
+
+
+def test_xpus_group_within_the_family_that_torch_lists() -> None:
+    families = ("dg2", "bmg", "dg2", "bmg")
+    views = [
+        replace(
+            view, device=replace(view.device, state=DeviceState.OPERATIONAL, details={"family": family}), holders=()
+        )
+        for view, family in zip(xpu_server().devices, families, strict=False)
+    ]
+    shown = board(*views)
+    assert [group.label for group in groups.groups(views) if len(group) > 1] == ["0,2", "1,3"]
+    pick = groups.next_group(shown, stands(shown))
+    assert pick is not None
+    assert pick.label == "0,2"
+    mixed = replace(shown, picks=(key("03"), key("1b")))
+    assert "no supported group of 2: torch lists one product family of Arc A or Flex and Arc B" in said(mixed)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_number_in_a_mask_is_shown_where_it_is_not_the_position(width: int) -> None:
+    first, second, *_ = xpu_server().devices
+    shifted = replace(second, device=replace(second.device, details={"affinity_mask": "0"}))
+    shown = board(first, shifted, cpu_view())
+    columns = rows.columns(shown.devices, width, "usual", history=False, glyphs=GLYPHS)
+    kept = tuple(place.column for place in lay_out(columns, width, 4))
+    at = [column.title for column in kept].index("MASK")
+    found = [
+        "".join(piece.text for piece in rows.row(view, stand, shown, kept, rows.Look(GLYPHS)).cells[at])
+        for view, stand in zip(shown.devices, stands(shown).values(), strict=True)
+    ]
+    assert found == ["", "0", ""]
+    assert "mask 0" in "".join(piece.text for piece in details.brief(shifted))
+    usual = rows.columns((first, second), width, "usual", history=False, glyphs=GLYPHS)
+    assert "MASK" not in [column.title for column in usual]

@@ -95,7 +95,7 @@ def warnings(devices: Sequence[Device], inventory: Sequence[Device]) -> list[Pla
     keys = {device.key.partition("#")[0] for device in devices}
     cards = [card for card in inventory if order.is_card(card) and card.key in keys]
     discrete = [card for card in cards if not order.integrated(card)]
-    families = sorted({kind for card in discrete if (kind := family(card)) is not None})
+    families = _families(discrete)
     if len(families) > 1:
         text = f"the selected cards are of {len(families)} product families ({', '.join(families)}): torch lists one"
         found.append(PlanWarning("mixed-families", f"{text}, the run sees fewer cards than selected"))
@@ -109,12 +109,25 @@ def warnings(devices: Sequence[Device], inventory: Sequence[Device]) -> list[Pla
     return [*found, *_doubts(cards, inventory)]
 
 
+def apart(devices: Sequence[Device]) -> str | None:
+    """Why torch does not list these cards and tiles together, in a few words; None where it does."""
+    discrete = [device for device in devices if not order.integrated(device)]
+    families = _families(discrete)
+    if len(families) > 1:
+        return f"torch lists one product family of {' and '.join(families)}"
+    return "torch drops the integrated one" if 0 < len(discrete) < len(devices) else None
+
+
+def _families(discrete: Sequence[Device]) -> list[str]:
+    return sorted({kind for card in discrete if (kind := family(card)) is not None})
+
+
 def _doubts(cards: Sequence[Device], inventory: Sequence[Device]) -> Iterable[PlanWarning]:
     """Cards in front of the chosen ones of which nobody knows whether the driver counts them."""
     last = max(map(order.place, cards), default=())
-    doubtful = [
-        card.key for card in inventory if order.is_card(card) and order.uncertain(card) and order.place(card) < last
-    ]
+    # An integrated one is counted last, as the order variable is left out beside it.
+    before = [card for card in inventory if order.is_card(card) and not order.integrated(card)]
+    doubtful = [card.key for card in before if order.uncertain(card) and order.place(card) < last]
     if doubtful and any(card.key not in doubtful for card in cards):
         text = f"whether the driver counts {', '.join(doubtful)} is not known beforehand; the numbers behind may be off"
         yield PlanWarning("order-uncertain", f"{text}, and each rank checks which card it holds")

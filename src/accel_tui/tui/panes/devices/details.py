@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from accel_tui.model.devices import Device, DeviceView, Reading, ReadingStatus
 from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import Glyphs, data_rate, size, thousands
-from accel_tui.tui.naming import address, number, selector, short_name
+from accel_tui.tui.naming import address, mask_number, number, selector, short_name
 from accel_tui.tui.standing import Standing
 from accel_tui.tui.widgets.pieces import Cell, Piece, fit
 
@@ -46,6 +46,7 @@ def brief(view: DeviceView) -> Cell:
     """One line: number, address, index, product, driver, NUMA node."""
     device = view.device
     words = [address(device, short=False), "" if device.index is None else f"idx {device.index}"]
+    words.append("" if not mask_number(device) else f"mask {mask_number(device)}")
     tail = [
         short_name(device),
         "" if not device.driver_version else f"driver {device.driver_version.partition('-')[0]}",
@@ -75,6 +76,7 @@ def _identity(device: Device) -> list[tuple[str, str]]:
         ("device", f"{selector([device]) or device.key}, {device.key}"),
         ("product", device.name),
         ("index", "" if device.index is None else f"{device.index}, may move between two starts"),
+        ("mask number", mask_number(device)),
         ("NUMA node", "" if device.numa_node is None else str(device.numa_node)),
         ("serial", device.serial or ""),
         ("uuid", device.uuid or ""),

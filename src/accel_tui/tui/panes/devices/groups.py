@@ -13,6 +13,7 @@ from accel_tui.tui.naming import count, is_card, number, selector
 from accel_tui.tui.standing import Standing
 from accel_tui.tui.widgets.pieces import Cell, Piece
 from accel_tui.vendors.gaudi import groups as gaudi
+from accel_tui.vendors.xpu import launch as xpu
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,17 @@ def _group(cards: Sequence[Device]) -> Group:
 
 
 def _others(cards: Sequence[Device]) -> list[list[Device]]:
-    """The discrete cards of each NUMA node, then all of them."""
+    """Of each product family, of which torch lists one, the discrete cards of each NUMA node, then all of them."""
     discrete = [card for card in cards if card.pci_order is not None and not card.details.get("integrated")]
-    nodes = sorted({card.numa_node for card in discrete if card.numa_node is not None})
-    made = [[card for card in discrete if card.numa_node == node] for node in nodes]
-    return [*(one for one in made if 1 < len(one) < len(discrete)), discrete]
+    families: dict[str | None, list[Device]] = {}
+    for card in discrete:
+        families.setdefault(xpu.family(card), []).append(card)
+    made: list[list[Device]] = []
+    for alike in families.values():
+        nodes = sorted({card.numa_node for card in alike if card.numa_node is not None})
+        parts = [[card for card in alike if card.numa_node == node] for node in nodes]
+        made += [*(one for one in parts if 1 < len(one) < len(alike)), alike]
+    return made
 
 
 def next_group(board: Board, stands: Mapping[str, Standing]) -> Group | None:
@@ -142,7 +149,9 @@ def _judged(picked: Sequence[DeviceView], board: Board, stands: Mapping[str, Sta
 
 
 def _fault(devices: Sequence[Device], board: Board) -> str | None:
-    """Why these cards may not run one distributed job, in a few words; only Gaudi has such a rule."""
+    """Why these cards may not run one distributed job, in a few words."""
+    if devices[0].vendor == "xpu":
+        return xpu.apart(devices)
     if devices[0].vendor != "gaudi":
         return None
     fault = gaudi.fault(devices, [view.device for view in board.devices if view.device.vendor == "gaudi"])

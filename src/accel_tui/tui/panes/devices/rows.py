@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from accel_tui.model.devices import DeviceState, DeviceView, Reading, ReadingStatus
 from accel_tui.tui.board import Board
 from accel_tui.tui.glyphs import GIB, GLYPHS, Glyphs, duration, memory, percent
-from accel_tui.tui.naming import address, is_card, number, short_name
+from accel_tui.tui.naming import address, is_card, mask_number, number, short_name
 from accel_tui.tui.standing import Standing
 from accel_tui.tui.standing import number as value_of
 from accel_tui.tui.widgets.bar import bar
@@ -58,7 +58,10 @@ def columns(
     full = width >= 140 and level != "few"
     found = [Column("number", first, numbers, "left" if first == "DEVICE" else "right", gap=1)]
     if cards:
-        found.append(Column("index", "IDX", 3, "right", drop=3))
+        if any(view.device.index is not None for view in cards):
+            found.append(Column("index", "IDX", 3, "right", drop=3))
+        if masks := [mask_number(view.device) for view in views if mask_number(view.device)]:
+            found.append(Column("mask", "MASK", max(4, *map(len, masks)), "right", drop=8))
         found.append(Column("pci", "PCI ADDRESS" if full else "PCI", 12 if full else 7, drop=8))
     if level == "all" or not cards or full:
         found.append(Column("name", "NAME", name, drop=1, gap=2))
@@ -132,6 +135,7 @@ def row(
     cells = {
         "number": cell(Piece(_label(view, kept[0].title), "strong", bold=True)),
         "index": cell(Piece("" if view.device.index is None else str(view.device.index), "muted")),
+        "mask": cell(Piece(mask_number(view.device), "muted")),
         "pci": cell(
             Piece(address(view.device, short=not any(one.key == "pci" and one.width > 7 for one in kept)), "muted")
         ),
