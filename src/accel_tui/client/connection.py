@@ -70,6 +70,8 @@ class Client:
         self._may_start = may_start
         self._link: SocketConnection | None = None
         self._ear: SocketConnection | None = None
+        self.unread = 0
+        """How many ended runs the last list of `runs` lacked, because the supervisor was still reading them."""
 
     def connect(self, start: bool | None = None) -> dict[str, Any]:
         """Reach the supervisor, start it when none listens, and compare versions; returns its greeting.
@@ -258,7 +260,9 @@ class Client:
         from accel_tui.model.runs import Run
 
         query = {"all": everything, "state": state, "name": name, "limit": limit}
-        return [Run.from_json(run) for run in self.request("GET", paths.with_query(paths.RUNS, query))["runs"]]
+        document = self.request("GET", paths.with_query(paths.RUNS, query))
+        self.unread = int(document.get("unread", 0))
+        return [Run.from_json(run) for run in document["runs"]]
 
     def run(self, ref: str, wait: float | None = 0.0) -> Run:
         """The run; with `wait` (seconds, None without end) the answer comes when it and its retries are finished."""

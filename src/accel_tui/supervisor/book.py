@@ -306,7 +306,10 @@ class Book:
         name: re.Pattern[str] | None,
         limit: int | None,
     ) -> Iterator[str]:
-        """The document of `runs` as JSON text in parts, newest first; may be consumed in other threads."""
+        """The document of `runs` as JSON text in parts, newest first; may be consumed in other threads.
+
+        Where ended runs are still being read after a first start, `unread` says how many are not among them yet.
+        """
         since = None if everything else time_text(time.time() - RECENT_SECONDS)
         ids = {row[1] for row in live}  # one that ends while this is read would stand there twice
         past = (row for row in self.index.documents(since=since, state=state, name=name) if row[1] not in ids)
@@ -317,4 +320,4 @@ class Book:
         while part := ",".join(itertools.islice(texts, PAGE)):
             yield comma + part
             comma = ","
-        yield "]}"
+        yield f'],"unread":{len(self.unread)}}}' if self.unread else "]}"

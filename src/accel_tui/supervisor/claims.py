@@ -59,6 +59,18 @@ class Claims:
                 with contextlib.suppress(OSError, locks.LockFolderError):
                     self._claim(path, run)
 
+    def clean(self, folder: str) -> None:
+        """Delete what a supervisor of ours that was killed left, and that nobody of ours claims now."""
+        own = f".{os.geteuid()}.wait"
+        try:
+            found = [path for path in Path(folder).iterdir() if path.name.endswith(own)]
+        except OSError:
+            return
+        for path in found:
+            if str(path) not in self._held and not locks.held(str(path)):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
     def since(self, folder: str, key: str) -> float | None:
         """Since when we claim this card."""
         held = self._held.get(_path(folder, key))

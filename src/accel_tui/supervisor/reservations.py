@@ -31,6 +31,8 @@ class Reservations:
         """Key to the claims of other users, as `read` found them last."""
         self._wanted: dict[str, str] = {}
         self._told: set[str] = set()
+        self._known = self._cleaned = False
+        """Whether the queue has said what it wants, and what an earlier supervisor left was deleted then."""
         self._since: dict[str, float] = {}
         self.claims = claims.Claims()
         self._read_at = -1e9
@@ -61,9 +63,12 @@ class Reservations:
         except locks.LockFolderError:
             return found
         keys = list(keys)
-        wanted = dict(self._wanted)
+        known, wanted = self._known, self._wanted  # replaced as a whole by the event loop meanwhile
         self.claims.put(folder, {key: run for key, run in wanted.items() if key in keys})
         self._told = set(wanted)
+        if known and not self._cleaned:
+            self._cleaned = True
+            self.claims.clean(folder)
         self._since = {key: since for key in wanted if (since := self.claims.since(folder, key)) is not None}
         self._waiting = claims.of_others(folder, keys)
         for key in keys:
@@ -89,11 +94,16 @@ class Reservations:
     def want(self, wanted: Mapping[str, str]) -> None:
         """What our runs wait for from now on: key to run; the next `read` tells it to others."""
         self._wanted = dict(wanted)
+        self._known = True
+
+    def no_cards(self) -> None:
+        """There is nothing here to reserve."""
+        self._told, self._cleaned = set(self._wanted), True
 
     @property
     def claims_stale(self) -> bool:
         """Whether others are told something else than what is wanted."""
-        return set(self._wanted) != self._told
+        return self._known and (not self._cleaned or set(self._wanted) != self._told)
 
     def awaited(self, minutes: float) -> dict[str, str]:
         """Key to words of another user who has waited for it that long, and for longer than we have."""

@@ -12,6 +12,8 @@ from accel_tui.supervisor import retries, wants
 from accel_tui.supervisor.queue import Limits, Occupying, decide
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from accel_tui.model.devices import Inventory
     from accel_tui.model.runs import Run
     from accel_tui.supervisor.book import Entry
@@ -80,14 +82,14 @@ class Scheduler:
                 entry.wants = wants.want(entry, self._now, after)
             waiting.append(entry.wants)
         if not waiting:
-            service.reservations.want({})
+            self._tell_others({})
             return
         occupying = [Occupying(e.id, e.run.name, e.cards, e.slots) for e in service.book.occupying()]
         occupying += service.sessions.occupying()
         here = wants.usable(self._now()) if any(one.pool for one in waiting) else frozenset()
         foreign, awaited = ({}, {}) if not here else (self._foreign(), self._awaited())
         decision = decide(waiting, occupying, limits=self._limits, usable=here, foreign=foreign, awaited=awaited)
-        service.reservations.want(decision.claims)
+        self._tell_others(decision.claims)
         for identifier, cards in decision.start.items():
             entry = service.book.live[identifier]
             entry.waiting_for = None
@@ -99,6 +101,11 @@ class Scheduler:
             if entry.waiting_for != reason:
                 entry.waiting_for = reason
                 service.book.tell(entry)
+
+    def _tell_others(self, claims: Mapping[str, str]) -> None:
+        """Before the devices are known the queue cannot say what it waits for, and an older claim must not be lost."""
+        if self._service.devices_known:
+            self._service.reservations.want(claims)
 
     def _foreign(self) -> dict[str, str]:
         """Cards that are not to be had, with words of who has them."""

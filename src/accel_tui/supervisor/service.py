@@ -254,6 +254,8 @@ class Service:
     async def refresh_reservations(self) -> None:
         """Look at the lock files of every card."""
         keys = wants.usable(self.sampler.snapshot())
+        if not keys and self.devices_known:
+            self.reservations.no_cards()
         if keys and self.reservations.replace(await asyncio.to_thread(self.reservations.read, keys)):
             self.sampler.changed()
 

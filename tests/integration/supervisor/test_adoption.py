@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from accel_tui.client.connection import Client
 from accel_tui.client.starting import lock_held
 from accel_tui.keeper import processes
-from accel_tui.model.errors import NotPossibleError
+from accel_tui.model.errors import NotPossibleError, RunNotFoundError
 from accel_tui.model.runs import Cause, RunResult, RunState
 from accel_tui.protocol import paths
 from support.runs import make_past
@@ -145,6 +146,18 @@ def test_a_folder_that_was_removed_is_forgotten(here: Site) -> None:
     assert not lock_held(str(here.state))
     folder.rename(folder.with_name("elsewhere"))
     assert here.client.runs(everything=True) == []
+
+
+def test_a_finished_run_whose_folder_is_damaged_or_removed_later_is_told_as_such(here: Site) -> None:
+    damaged, removed = (here.finished(here.submit(["true"])).id for _ in range(2))
+    (here.state / "runs" / damaged / "exit.json").write_text("{")
+    run = here.client.run(damaged)
+    assert run.result is RunResult.SUCCEEDED, "what was recorded is not forgotten"
+    assert "damaged since" in run.notes[-1]
+    shutil.rmtree(here.state / "runs" / removed)
+    with pytest.raises(RunNotFoundError):
+        here.client.run(removed)
+    assert removed not in [one.id for one in here.client.runs(everything=True)]
 
 
 def test_requests_are_answered_while_a_long_past_is_read(here: Site) -> None:

@@ -75,6 +75,12 @@ def test_what_a_run_waits_for_is_told_in_the_lock_folder(own_world: Path) -> Non
         wait_for(lambda: here.client.run(gang).waiting_for, what="the queue of the next supervisor")
         wait_for(lambda: locks.held(str(told[0])), what="the claims of the next supervisor")
         assert [path.stat().st_ctime_ns for path in told] == began
+        here.kill()
+        left = folder / f"left.{os.geteuid()}.wait"
+        left.touch()  # as of a run that was stopped meanwhile
+        here.client.connect()
+        wait_for(lambda: not left.exists(), what="the end of what a killed supervisor left")
+        assert all(path.exists() for path in told)
         here.client.stop(gang)
         wait_for(lambda: not list(folder.glob("*.wait")), what="the end of the claims")
 

@@ -35,7 +35,11 @@ def run(context: Context) -> int:
             raise UsageError(f"--name is no regular expression: {error}") from None
     runs = context.client.runs(everything=wanted.all, state=wanted.state, name=wanted.name)
     if wanted.json:
-        context.output.document({"schema": 1, "runs": [run.to_json() for run in runs]})
+        unread = {"unread": context.client.unread} if context.client.unread else {}
+        context.output.document({"schema": 1, "runs": [run.to_json() for run in runs], **unread})
     else:
         run_table(context.output, runs)
+    if context.client.unread:
+        words = f" {context.client.unread} ended runs are still being read and may be missing here; ask again"
+        context.output.note(context.output.glyph("warning"), words)
     return 0

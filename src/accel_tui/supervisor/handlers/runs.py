@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import re
 import time
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response, StreamingResponse
 
 from accel_tui.logs.packed import open_log, standing
-from accel_tui.model.errors import FileError, UsageError
-from accel_tui.model.runs import RunResult, RunState
+from accel_tui.model.errors import FileError, RunNotFoundError, UsageError
+from accel_tui.model.runs import Cause, RunResult, RunState
 from accel_tui.protocol.messages import Submission, read_points, read_seconds
 from accel_tui.protocol.paths import WAIT_LIMIT_SECONDS
 from accel_tui.supervisor.book import RECENT_SECONDS, Entry
@@ -73,7 +74,22 @@ async def show(service: Service, request: Request) -> Response:
     run = service.book.run(request.path_params["ref"])
     if wait:
         run = await _wait(service, run, wait)
-    return reply({"schema": 1, **run.to_json()})
+    return reply({"schema": 1, **(await _as_it_lies(service, run)).to_json()})
+
+
+async def _as_it_lies(service: Service, run: Run) -> Run:
+    """A finished run, with a word where its folder does not say any more what was recorded of it."""
+    if run.state is not RunState.FINISHED or run.cause is Cause.RECORD_DAMAGED:
+        return run
+    try:
+        now = await asyncio.to_thread(service.folders.read_run, run.id)
+    except RunNotFoundError:
+        service.book.forget(run.id)
+        raise
+    if now.cause is not Cause.RECORD_DAMAGED:
+        return run
+    note = f"its folder was damaged since ({'; '.join(now.notes) or 'record-damaged'}); this was recorded before"
+    return dataclasses.replace(run, notes=(*run.notes, note))
 
 
 async def _wait(service: Service, run: Run, seconds: float) -> Run:
