@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -254,7 +255,9 @@ def test_a_card_that_falls_off_stays_listed(host: GaudiHost) -> None:
     sampled(host, places, body)
 
 
-def test_states_are_the_drivers_words(host: GaudiHost) -> None:
+@pytest.mark.parametrize("tool", [False, True])
+def test_states_are_the_drivers_words(host: GaudiHost, *, tool: bool) -> None:
+    """A tool that goes on answering says nothing against them."""
     words = {
         "In reset": "resetting",
         "In reset after device release": "releasing",
@@ -276,7 +279,30 @@ def test_states_are_the_drivers_words(host: GaudiHost) -> None:
         host.attribute(EIGHT[1], "status", "Operational\n")
         await until(sampler, lambda i: view(i, KEYS[1]).device.state is DeviceState.OPERATIONAL)
 
-    sampled(host, host.places(), body)
+    sampled(host, host.places(hl_smi=str(host.install_tool()) if tool else None), body)
+
+
+@pytest.mark.parametrize("library", [False, True])
+def test_what_nobody_asks_is_not_waited_for(host: GaudiHost, hlml_library: Path, *, library: bool) -> None:
+    """A card that a run gave back is free once every source in use has answered; sensors and spare tool are not."""
+    for slot in EIGHT:
+        host.sensors(slot)
+    named = {"hlml_library": str(hlml_library)} if library else {}
+    places = host.places(hl_smi=str(host.install_tool()), **named)
+
+    async def body(sampler: Sampler) -> None:
+        await sampler.inventory(wait=30)
+        with sampler.watching():
+            moment, begun = time.monotonic(), len(host.calls())
+            assert not sampler.sampled_since(moment)
+            await until(
+                sampler, lambda i: (view(i).readings["power_watts"].age_seconds or 0) < time.monotonic() - moment
+            )
+            await sampler.look_again(30)
+            assert sampler.sampled_since(moment)
+            assert library == (len(host.calls()) == begun)
+
+    sampled(host, places, body)
 
 
 def test_a_card_that_one_layer_alone_sees_is_listed(host: GaudiHost) -> None:
@@ -329,7 +355,7 @@ def test_an_answer_without_any_value_is_denied_and_sensors_step_in(host: GaudiHo
     [
         ({"mode": "fail", "err": "Error: no AIPs available\n"}, "no AIPs available", "source-no-device"),
         ({"mode": "fail", "code": 0, "out": "habanalabs driver is not loaded.\n"}, "is not loaded", "source-no-driver"),
-        ({"mode": "fail", "code": 0}, "nothing (exit code 0)", "source-refused"),
+        ({"mode": "fail", "code": 0}, "gave no table, it says: nothing", "source-refused"),
         ({"mode": "fail", "code": 3, "err": "\x1b[31mboom\n"}, "boom", "source-refused"),
     ],
 )

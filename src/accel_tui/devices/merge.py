@@ -21,6 +21,9 @@ CORE_READINGS = ("utilization_percent", "memory_used_bytes", "power_watts", "tem
 GENERIC_NAME = "generic_name"
 """True among the details of a layer that knows the kind of a card and not its product name."""
 
+STRANGE_STATE = "strange_state"
+"""True among the details of a layer that was told a state in words which it does not know."""
+
 # Of readings without a number the one that a person can do most about is told.
 _WORTH = {
     status: rank
@@ -98,7 +101,12 @@ def _join(found: Sequence[Device]) -> Device:
     if details.pop(GENERIC_NAME, False):
         proper = next((device.name for device in found if not device.details.get(GENERIC_NAME)), first.name)
         missing["name"] = proper
-    return replace(first, **missing, details=details, state=_worst([device.state for device in found]))
+    state = _worst([device.state for device in found])
+    if details.pop(STRANGE_STATE, False) and state is DeviceState.OPERATIONAL:
+        # The driver has a word for it that is none of those for a sound card: another layer that merely answers is no
+        # proof against it.
+        state = DeviceState.UNKNOWN
+    return replace(first, **missing, details=details, state=state)
 
 
 def _worst(states: Sequence[DeviceState]) -> DeviceState:

@@ -101,8 +101,9 @@ class Poller:
 
     @property
     def is_quick(self) -> bool:
-        """Whether it gives readings, and a question would be answered at once."""
-        return self.reads and self._is_wanted and self.probe.failure is None and self._latency <= _SLOW
+        """Whether it gives readings that nobody before it gives, and a question would be answered at once."""
+        answers = self.reads and self._is_wanted and self.probe.failure is None and self._latency <= _SLOW
+        return answers and not self._served(self)
 
     @property
     def interval(self) -> float:

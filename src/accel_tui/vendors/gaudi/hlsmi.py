@@ -150,8 +150,8 @@ class HlSmiSource:
         if "permission" in lower or "denied" in lower:
             return SourceFault(f"hl-smi says: {words}", _RIGHTS, code="denied", rests=True)
         remedy = "see what `hl-smi -Q index,bus_id -f csv` says by itself"
-        code = "" if answer.code == 0 else f" (exit code {answer.code})"
-        return SourceFault(f"hl-smi gave no table{code}: {words}", remedy, code="refused", rests=True)
+        how = f" ({answer.ending()})" if answer.ending() else ""
+        return SourceFault(f"hl-smi gave no table{how}, it says: {words}", remedy, code="refused", rests=True)
 
     def _go_on(self, end: float) -> None:
         """Find out what the tool can do, then keep the slow values fresh, step by step until the time is over.

@@ -59,7 +59,7 @@ class SysfsSource:
         return self._scanner.holders(keys)
 
     def _device(self, card: tree.Card, nodes: Mapping[str, str | None]) -> Device:
-        words, state = self._status(card)
+        words, state, strange = self._status(card)
         node = nodes.get(card.address)
         if card.driven and state in (DeviceState.OPERATIONAL, DeviceState.UNKNOWN):
             state = self._reachable(node, nodes) or state
@@ -75,18 +75,19 @@ class SysfsSource:
             driver_version=fixed["driver_version"],
             numa_node=fixed["numa_node"],
             state=state,
-            details={**fixed["details"], "node": node, "status_text": words},
+            details={**fixed["details"], **strange, "node": node, "status_text": words},
         )
 
-    def _status(self, card: tree.Card) -> tuple[str | None, DeviceState]:
-        """The driver's own words and what they mean."""
+    def _status(self, card: tree.Card) -> tuple[str | None, DeviceState, dict[str, Any]]:
+        """The driver's own words, what they mean, and a mark where they mean nothing that is known."""
         if not card.driven:
-            return None, DeviceState.NOT_DRIVEN
+            return None, DeviceState.NOT_DRIVEN, {}
         try:
             words = text(card.path("status"))
         except Unreadable as error:
-            return str(error), DeviceState.LOST if error.gone else DeviceState.UNKNOWN
-        return words, facts.state(words)
+            return str(error), DeviceState.LOST if error.gone else DeviceState.UNKNOWN, {}
+        state = facts.state(words)
+        return words, state, {"strange_state": True} if words and state is DeviceState.UNKNOWN else {}
 
     def _node(self, card: tree.Card) -> str | None:
         return next((node for node in card.nodes if (self._dev / node).exists()), None)

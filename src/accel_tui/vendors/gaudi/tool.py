@@ -42,7 +42,14 @@ class Answer:
             lines = [" ".join(line.split()) for line in stream.splitlines() if line.strip()]
             if lines:
                 return "; ".join(lines[:3])[:500]
-        return f"nothing (exit code {self.code})"
+        return "nothing"
+
+    def ending(self) -> str:
+        """How it ended, in words; empty when well."""
+        if self.code >= 0:
+            return f"exit code {self.code}" if self.code else ""
+        names = {int(sign): sign.name for sign in signal.Signals}
+        return f"ended by {names.get(-self.code, f'signal {-self.code}')}"
 
 
 def find(configured: str | None, environment: Mapping[str, str]) -> str:
