@@ -44,10 +44,18 @@ class Standing:
     run: str | None = None
     """The run of ours that has it or waits for it."""
     sign_role: str = ""
+    doubt: bool = False
+    """Whether it may be picked and is not proposed: nobody is seen to have it, and yet it may be in use."""
 
     @property
     def free(self) -> bool:
+        """Whether it can be picked."""
         return self.reason is None
+
+    @property
+    def offered(self) -> bool:
+        """Whether it is counted as free and proposed, as `auto` would take it."""
+        return self.free and not self.doubt
 
 
 def standing(view: DeviceView, board: Board, user: str, idle_since: float | None = None) -> Standing:
@@ -66,7 +74,11 @@ def standing(view: DeviceView, board: Board, user: str, idle_since: float | None
     age = stale_seconds(view)
     if age is not None:
         words = f"stale {duration(age)}"
-        return Standing("stale", "warn", words, _stale_detail(view), reason=f"{words}: it does not answer")
+        if not _answers(view):
+            return Standing("stale", "warn", words, _stale_detail(view), reason=f"{words}: it does not answer")
+        # A tool or library that hangs costs its readings: what else looks at the card still vouches for it.
+        if ours is None and not view.holders and view.reserved_by is None:
+            return Standing("stale", "warn", words, _stale_detail(view), doubt=True)
     if ours is not None:
         return _ours(device, ours)
     if view.holders:
@@ -76,7 +88,7 @@ def standing(view: DeviceView, board: Board, user: str, idle_since: float | None
         since = None if view.reserved_by.since is None else _seconds(view.reserved_by.since)
         return Standing("other-user", "foreign", who, "has reserved it", since, f"reserved by {who}")
     if device.vendor == "gaudi" and hidden_use_bytes(view) is not None:
-        return Standing("warning", "warn", "in use?", "holder hidden or stale value")
+        return Standing("warning", "warn", "in use?", "holder hidden or stale value", doubt=True)
     if device.key in board.picks:
         job = "" if board.draft is None else f" for {board.draft.name}"
         return Standing("free", "accent", f"picked{job}")
@@ -149,11 +161,16 @@ def stale_seconds(view: DeviceView) -> float | None:
     """How old its newest reading is when its source fell silent; None while it answers."""
     readings = [one for one in view.readings.values() if one.status is not ReadingStatus.ABSENT]
     stale = [one for one in readings if one.status is ReadingStatus.STALE]
-    if not stale or any(one.status is ReadingStatus.OK for one in readings):
+    if not stale or _answers(view):
         utilization = view.readings.get("utilization_percent")
         if utilization is None or utilization.status is not ReadingStatus.STALE:
             return None
-    return max((one.age_seconds or 0.0) for one in stale)
+    return min((one.age_seconds or 0.0) for one in stale)
+
+
+def _answers(view: DeviceView) -> bool:
+    """Whether any source still gives a reading of it."""
+    return any(one.status is ReadingStatus.OK for one in view.readings.values())
 
 
 def _stale_detail(view: DeviceView) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from accel_tui.model.devices import DeviceState, DeviceView, Holder, ReservedBy
+from accel_tui.model.devices import DeviceState, DeviceView, Holder, Reading, ReadingStatus, ReservedBy, ok
 from accel_tui.model.runs import Run, RunState
 from accel_tui.tui.board import Board, Draft
 from accel_tui.tui.glyphs import Glyphs
@@ -30,7 +30,12 @@ def stands(shown: Board, user: str = "me") -> dict[str, Standing]:
 
 
 def free(number: int = 7) -> DeviceView:
-    return gaudi_views()[7] if number == 7 else replace(gaudi_views()[number], holders=())
+    return gaudi_views()[7] if number == 7 else replace(doubtful(number), readings=gaudi_views()[7].readings)
+
+
+def doubtful(number: int) -> DeviceView:
+    """A card with much memory in use, and nobody who is seen to hold it."""
+    return replace(gaudi_views()[number], holders=())
 
 
 def of(view: DeviceView, *, user: str = "me", **parts: object) -> Standing:
@@ -140,6 +145,38 @@ def test_advice_names_groups_and_what_blocks_them() -> None:
     assert "no supported group of 3: 1, 2, 4 or all go together; g proposes one" in said(three)
     gone = replace(shown, picks=(key("19"),))
     assert "no longer free: 0 qwen3-lora" in said(gone)
+
+
+def test_a_card_that_may_be_in_use_can_be_picked_and_is_not_proposed() -> None:
+    views = [*(free(number) for number in range(4)), doubtful(4), free(5)]
+    shown = board(*views)
+    stand = stands(shown)[key("9a")]
+    assert (stand.words, stand.detail) == ("in use?", "holder hidden or stale value")
+    assert (stand.free, stand.offered) == (True, False)
+    assert groups.summary(shown, stands(shown)) == "6 cards, 5 free"
+    wanting = board(*views, draft=Draft({"name": "x"}, select="auto:gaudi:2"))
+    assert said(wanting) == "groups of 2  0,1 free ✓   2,3 free ✓   4,5 blocked: 4 in use?"
+    for _ in range(12):
+        group = groups.next_group(wanting, stands(wanting))
+        assert group is not None
+        assert key("9a") not in group.keys
+        wanting = replace(wanting, picks=group.keys)
+    picked = replace(shown, picks=(key("9a"), key("b3")))
+    assert "a supported group of 2" in said(picked)
+    assert said(picked).endswith("▲ 4 in use?")
+
+
+def test_a_tool_that_hangs_leaves_the_card_to_be_picked() -> None:
+    old = {
+        name: Reading(ReadingStatus.STALE, reason="gaudi.hl-smi has not answered", age_seconds=age)
+        for name, age in (("utilization_percent", 14.0), ("memory_used_bytes", 14.0), ("ecc_corrected", 70.0))
+    }
+    silent = replace(free(), readings=old)
+    assert (of(silent).words, of(silent).free) == ("stale 14 s", False)
+    seen = replace(silent, readings={**old, "pcie_gen": ok(5, "sysfs")})
+    assert (of(seen).words, of(seen).free, of(seen).offered) == ("stale 14 s", True, False)
+    held = replace(seen, holders=(Holder(7, "kx3", "python"),))
+    assert (of(held).words, of(held).free) == ("kx3", False)
 
 
 def test_xpus_group_by_numa_node() -> None:

@@ -140,6 +140,8 @@ def _facts(device: Device) -> list[Cell]:
 def _text(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -193,7 +195,7 @@ def denied(views: Sequence[DeviceView]) -> list[tuple[str, str]]:
 
 
 def _line(label: str, value: str) -> Cell:
-    return (Piece(f"{label:<{_LABEL}}", "muted"), Piece(value))
+    return (Piece(f"{label:<{_LABEL - 1}} ", "muted"), Piece(value))
 
 
 def _mark(stands: Standing, glyphs: Glyphs) -> Piece:

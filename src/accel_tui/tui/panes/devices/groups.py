@@ -59,7 +59,7 @@ def _others(cards: Sequence[Device]) -> list[list[Device]]:
 
 def next_group(board: Board, stands: Mapping[str, Standing]) -> Group | None:
     """The free group after the one that is picked; first those of the size that the job asks for."""
-    free = [group for group in groups(board.devices) if all(stands[key].free for key in group.keys)]
+    free = [group for group in groups(board.devices) if all(stands[key].offered for key in group.keys)]
     wanted = _wanted_size(board)
     free.sort(key=lambda group: (len(group) != wanted, _ports_down(group, board)))
     if not free:
@@ -95,7 +95,7 @@ def advice(board: Board, stands: Mapping[str, Standing], glyphs: Glyphs) -> list
 
 
 def _group_words(group: Group, board: Board, stands: Mapping[str, Standing], glyphs: Glyphs) -> list[Piece]:
-    blockers = [(key, stands[key]) for key in group.keys if not stands[key].free]
+    blockers = [(key, stands[key]) for key in group.keys if not stands[key].offered]
     label = Piece(group.label, "text")
     if not blockers and _ports_down(group, board):
         return [label, Piece(" free, but internal ports are down ", "warn"), Piece(glyphs.text("warning"), "warn")]
@@ -145,6 +145,10 @@ def _judged(picked: Sequence[DeviceView], board: Board, stands: Mapping[str, Sta
     if taken:
         names = ", ".join(f"{number(device)} {_brief(stands[device.key], board)}" for device in taken)
         line += [Piece(f"   {bad} ", "warn"), Piece(f"no longer free: {names}", "warn")]
+    doubted = [device for device in devices if stands[device.key].free and stands[device.key].doubt]
+    if doubted:
+        names = ", ".join(f"{number(device)} {_brief(stands[device.key], board)}" for device in doubted)
+        line += [Piece(f"   {bad} ", "warn"), Piece(names, "warn")]
     return tuple(line)
 
 
@@ -169,5 +173,5 @@ def summary(board: Board, stands: Mapping[str, Standing]) -> str:
     cards = [view for view in board.devices if is_card(view.device)]
     if not cards:
         return f"{len(board.devices)} usable"
-    free = sum(stands[view.device.key].free for view in cards)
+    free = sum(stands[view.device.key].offered for view in cards)
     return f"{count(len(cards), 'card')}, {free or 'none'} free"
