@@ -95,6 +95,23 @@ def test_held_and_doubtful_cards_are_said_and_left_alone(host: GaudiHost, accel:
     assert pair["devices"] == [KEYS[2], KEYS[3]]
 
 
+def test_a_group_that_is_not_to_be_had_is_said_by_every_verb(host: GaudiHost, accel: CommandLine) -> None:
+    for verb in (("run",), ("exec",)):
+        refused = accel(*verb, "--devices", "auto:gaudi:3", "--", "true").expect(4)
+        assert "1, 2, 4 or all cards go together" in refused.err
+    assert "8 cards are to be had here" in accel("env", "--devices", "auto:gaudi:9").expect(4).err
+    for slot, pid in ((EIGHT[1], 4242), (EIGHT[4], 4243)):
+        host.hold(slot, pid)
+    wait_for(lambda: sum(bool(card["holders"]) for card in cards(accel).values()) == 2, what="both are seen as held")
+    answer = accel("env", "--devices", "auto:gaudi:4").expect(8)
+    assert answer.out == "", "exports without cards would be taken for the real ones"
+    assert "waits for 4 free gaudi devices" in answer.err
+    told = accel("env", "--devices", "gaudi:1,2").expect(0)
+    assert "HABANA_VISIBLE_MODULES=1,2" in told.out
+    assert "no group that is supported" in told.err
+    assert "held by another user" in told.err
+
+
 def test_a_tool_without_devices_says_it_in_its_own_words(host: GaudiHost, accel: CommandLine) -> None:
     host.behave(mode="fail", err="Error: no AIPs available\n")
     document = accel("devices", "--json").expect(0).json()

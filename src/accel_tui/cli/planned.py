@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.cli.output import Output, Styled
+from accel_tui.model.errors import DeviceAbsentError
 from accel_tui.model.plans import CheckLevel, EnvironmentAction
 
 if TYPE_CHECKING:
@@ -83,6 +84,20 @@ def apart_from_a_run(plan: Plan) -> Plan:
         if not change.name.startswith("ACCEL_TUI_RUN") and not (change.value or "").startswith(plan.folder)
     )
     return dataclasses.replace(plan, environment=kept)
+
+
+def refuse_absent(select: str, plan: Plan) -> None:
+    """Go on only where the host has what is selected, be it busy.
+
+    Raises:
+        DeviceAbsentError: it has not.
+    """
+    if plan.verified:
+        return
+    message = f"not every device of {select} is on this host"
+    if plan.waiting_for is not None:
+        message = f"this host can never give {select!r}: {plan.waiting_for}"
+    raise DeviceAbsentError(message, remedy="see `accel-tui devices`")
 
 
 def tell_plan(output: Output, plan: Plan, devices: Inventory) -> None:

@@ -52,9 +52,12 @@ def _modules(cards: list[Device]) -> Iterator[Check]:
 
 def _group(context: Context, cards: list[Device]) -> Iterator[Check]:
     machine = [view.device for view in context.inventory.devices if view.device.vendor == "gaudi"]
-    fault = groups.fault(cards, machine) if context.processes > 1 else None
+    # A program of its own may launch ranks by itself, or use its cards apart.
+    own = context.job.launcher == "none" and not context.job.worker
+    fault = groups.fault(cards, machine) if context.processes > 1 or own else None
     if fault is not None:
-        yield Check("device-group", CheckLevel.ASK, fault.words, groups.remedy(cards, machine))
+        level = CheckLevel.ASK if context.processes > 1 else CheckLevel.WARNING
+        yield Check("device-group", level, fault.words, groups.remedy(cards, machine))
 
 
 def _ports(context: Context, views: list[DeviceView]) -> Iterator[Check]:

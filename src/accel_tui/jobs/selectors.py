@@ -303,13 +303,17 @@ def _automatic(
         if not chosen:
             return Selection((), waiting_for="a device: this host lists none", possible=False)
         return Selection((chosen[0].key,), (chosen[0],))
-    group = _group(selector, [device for device in available if device.vendor == selector.vendor], inventory)
+    at_best = [device for device in candidates(selector, inventory) if device.key not in outside]
+    now = [device for device in available if device.vendor == selector.vendor]
+    group = _group(selector, now, inventory, at_best)
     if group is None:
         wanted = f"{selector.count} free {selector.vendor} device{'s' if selector.count > 1 else ''}"
         if selector.vendor == "xpu" and selector.count > 1:
             wanted += " of one product family"
-        at_best = [device for device in candidates(selector, inventory) if device.key not in outside]
-        return Selection((), waiting_for=wanted, possible=_group(selector, at_best, inventory) is not None)
+        possible = _group(selector, at_best, inventory, at_best) is not None
+        if not possible and selector.vendor == "gaudi" and at_best:
+            wanted = f"{wanted} that go together: {gaudi_groups.never(selector.count, at_best)}"
+        return Selection((), waiting_for=wanted, possible=possible)
     return Selection(tuple(device.key for device in group), tuple(group))
 
 
@@ -341,11 +345,14 @@ def _available(inventory: Inventory, free: Callable[[Device], bool] | Collection
     ]
 
 
-def _group(selector: Selector, cards: list[Device], inventory: Inventory) -> list[Device] | None:
+def _group(
+    selector: Selector, cards: list[Device], inventory: Inventory, reach: Sequence[Device]
+) -> list[Device] | None:
     """The first free group of the wanted size: a supported one of Gaudi, Intel GPUs that torch lists together."""
     if selector.vendor == "gaudi":
         views = [view for view in inventory.devices if view.device.vendor == "gaudi"]
-        chosen = gaudi_groups.choose(selector.count, cards, [view.device for view in views], views)
+        machine, within = [view.device for view in views], {device.key for device in reach}
+        chosen = gaudi_groups.choose(selector.count, cards, machine, views, within)
         return None if chosen is None else list(chosen)
     families: dict[str | None, list[Device]] = {}
     for card in sorted(cards, key=lambda device: _order(device, device.key)):

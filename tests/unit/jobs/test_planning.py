@@ -164,7 +164,10 @@ def test_a_plan_says_what_would_go_wrong(
 
 
 def test_a_command_without_launcher_may_use_its_cards_as_it_likes() -> None:
-    assert set(levels(planned(job(launcher="none"), "gaudi:0-2", hosts.gaudi_server()))) == {"devices-here"}
+    server = hosts.gaudi_server()
+    assert set(levels(planned(job(launcher="none"), "gaudi:0,1", server))) == {"devices-here"}
+    odd = levels(planned(job(launcher="none"), "gaudi:0-2", server))
+    assert odd == {"devices-here": CheckLevel.PASS, "device-group": CheckLevel.WARNING}, "told, and not in its way"
 
 
 def test_a_busy_or_broken_card_is_told_and_queues() -> None:

@@ -102,6 +102,25 @@ def test_auto_takes_an_aligned_group_that_is_free_and_sound() -> None:
     assert selectors.resolve("auto:gaudi:2", unknown).keys == tuple(card.key for card in cards(2, 3))
 
 
+def test_ports_that_are_down_do_not_keep_auto_from_what_alone_is_to_be_had() -> None:
+    down = with_readings(hosts.gaudi_server(), (5,), links_up=ok(20, "hl-smi"), links_expected=ok(21, "hl-smi"))
+    allowed = {card.key for card in cards(4, 5)}
+    others = {view.device.key for view in down.devices} - allowed
+    found = selectors.resolve("auto:gaudi:2", down, outside=others)
+    assert (set(found.keys), found.possible) == (allowed, True)
+    broken = dataclasses.replace(
+        down,
+        devices=tuple(
+            dataclasses.replace(view, device=dataclasses.replace(view.device, state=DeviceState.NEEDS_RESET))
+            if view.device.module_id == 2
+            else view
+            for view in down.devices
+        ),
+    )
+    assert selectors.resolve("auto:gaudi:4", broken).keys == tuple(card.key for card in cards(4, 5, 6, 7))
+    assert selectors.resolve("auto:gaudi:4", down).keys == tuple(card.key for card in cards(0, 1, 2, 3))
+
+
 @pytest.mark.parametrize("count", [3, 5, 6, 7])
 def test_auto_never_makes_a_group_that_is_not_supported(count: int) -> None:
     assert not selectors.resolve(f"auto:gaudi:{count}", hosts.gaudi_server()).possible
@@ -120,7 +139,7 @@ def test_a_plan_asks_before_an_odd_group() -> None:
     assert level("gaudi:0,1", server, "device-group", 2) is None
     assert level("gaudi:0-7", server, "device-group", 8) is None
     assert level("gaudi:1,2", server, "one-process", 1) is CheckLevel.ASK
-    assert level("gaudi:1,2", server, "device-group", launcher="none") is None, "the program does as it likes"
+    assert level("gaudi:1,2", server, "device-group", launcher="none") is CheckLevel.WARNING, "it may do so"
     assert level("gaudi:1,2", hosts.inventory(*cards(1, 2)), "device-group", 2) is None
 
 

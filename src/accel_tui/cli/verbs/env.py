@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accel_tui.cli.choosing import device_argument, from_command
-from accel_tui.cli.planned import apart_from_a_run, inventory, make_plan
-from accel_tui.model.errors import DeviceAbsentError
-from accel_tui.model.plans import EnvironmentAction
+from accel_tui.cli.planned import apart_from_a_run, inventory, make_plan, refuse_absent
+from accel_tui.model.errors import NotPossibleError
+from accel_tui.model.plans import CheckLevel, EnvironmentAction
 
 if TYPE_CHECKING:
     import argparse
@@ -28,8 +28,14 @@ def run(context: Context) -> int:
 
     context.command = ("true",)
     plan = apart_from_a_run(make_plan(context, from_command(context), inventory(context, start=True)))
-    if not plan.verified:
-        raise DeviceAbsentError(f"not every device of {context.arguments.devices} is on this host")
+    refuse_absent(context.arguments.devices, plan)
+    if plan.waiting_for is not None:
+        # Exports without cards would be taken for the real ones.
+        message = f"none to name now: {context.arguments.devices} waits for {plan.waiting_for}"
+        raise NotPossibleError(message, remedy="`accel-tui run` queues for them, `accel-tui exec` waits here")
+    for check in plan.checks:
+        if check.level not in (CheckLevel.PASS, CheckLevel.UNKNOWN):
+            context.output.note(context.output.glyph("warning"), f" {check.message}")
     for change in plan.environment:
         if change.action is EnvironmentAction.SET and change.value is not None:
             context.output.text(f"export {change.name}={quote(change.value)}\n")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from accel_tui.cli.choosing import device_argument, from_command
 from accel_tui.cli.output import Styled
-from accel_tui.cli.planned import apart_from_a_run, inventory, make_plan
-from accel_tui.model.errors import CheckRefusedError, DeviceAbsentError, ExitCode, NotPossibleError, StateFolderError
+from accel_tui.cli.planned import apart_from_a_run, inventory, make_plan, refuse_absent
+from accel_tui.model.errors import CheckRefusedError, ExitCode, NotPossibleError, StateFolderError
 from accel_tui.model.plans import CheckLevel
 from accel_tui.model.times import time_text
 
@@ -136,10 +136,7 @@ def _open_elsewhere(plan: Plan, devices: Inventory) -> str | None:
 
 
 def _refuse(context: Context, plan: Plan) -> None:
-    if not plan.verified and plan.waiting_for is None:
-        raise DeviceAbsentError(
-            f"not every device of {context.arguments.devices} is on this host", remedy="see `accel-tui devices`"
-        )
+    refuse_absent(context.arguments.devices, plan)
     stopping = [
         check
         for check in plan.checks

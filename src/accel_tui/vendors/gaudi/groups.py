@@ -11,15 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accel_tui.model.devices import ReadingStatus
+from accel_tui.model.devices import DeviceState, ReadingStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from accel_tui.model.devices import Device, DeviceView
 
 SERVER_CARDS = 8
 _SIZES = (2, 4)
+# States that a card is in while it works, or leaves by itself.
+_HEALTHY = (DeviceState.OPERATIONAL, DeviceState.RELEASING, DeviceState.RESETTING, DeviceState.UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,18 @@ def remedy(cards: Sequence[Device], machine: Sequence[Device]) -> str:
     return f"take one card{others}"
 
 
+def never(count: int, machine: Sequence[Device]) -> str:
+    """Why no group of `count` cards is ever to be had here, as the rest of a sentence about them."""
+    have = len(machine)
+    if count > have:
+        return f"{have} card{' is' if have == 1 else 's are'} to be had here"
+    if count < have and not _has_slots_of_a_server(machine):
+        return f"below all of its modules {label(machine)} no group is documented, so it is one card or all {have}"
+    if count < have and count not in _SIZES:
+        return "1, 2, 4 or all cards go together in one job"
+    return f"of its modules {label(machine)} no {count} form a supported group"
+
+
 def label(cards: Sequence[Device]) -> str:
     """`0-3` or `4,5`, by module ID."""
     modules = sorted(card.module_id for card in cards if card.module_id is not None)
@@ -89,18 +103,26 @@ def label(cards: Sequence[Device]) -> str:
 
 
 def choose(
-    count: int, free: Sequence[Device], machine: Sequence[Device], views: Sequence[DeviceView] = ()
+    count: int,
+    free: Sequence[Device],
+    machine: Sequence[Device],
+    views: Sequence[DeviceView] = (),
+    reach: Collection[str] | None = None,
 ) -> tuple[Device, ...] | None:
     """The group of `count` cards that `auto` takes: all of them in `free`; None when none is.
 
-    A group with an internal port that is down is taken only where every group of that size has one.
+    A group with an internal port that is down is taken only where no other group of that size can be waited for: each
+    has one, or a card that is broken or not in `reach` (keys of the cards that may be taken at all; None: every one).
     """
     keys = {card.key for card in free}
     if count == 1:
         return next(((card,) for card in sorted(free, key=_module)), None)
     fitting = [group for group in groups(machine) if len(group) == count]
-    down = {view.device.key for view in views if ports_down(view)}
-    sound = [group for group in fitting if not down & {card.key for card in group}]
+    spoilt = {view.device.key for view in views if ports_down(view)}
+    spoilt |= {
+        card.key for card in machine if card.state not in _HEALTHY or (reach is not None and card.key not in reach)
+    }
+    sound = [group for group in fitting if not spoilt & {card.key for card in group}]
     return next((group for group in sound or fitting if keys.issuperset(card.key for card in group)), None)
 
 
