@@ -14,6 +14,7 @@ what is typed are being counted in all that arrives; from a key to what it does;
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -76,19 +77,18 @@ def follow(seconds: float) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "log").write_bytes(LINE % 0)
-        terminal = opened(folder)
         done, written = threading.Event(), [0]
         writer = threading.Thread(target=_write, args=(folder / "log", done, written))
-        writer.start()
-        time.sleep(3)
-        cpu, count, start = terminal.cpu(), terminal.bytes, time.monotonic()
-        keys = _turns(terminal, start + seconds / 2)
-        echoes = _typed(terminal, start + seconds)
-        spent = time.monotonic() - start
-        used, sent, size = terminal.cpu() - cpu, terminal.bytes - count, terminal.usage.memory_info().rss / 2**20
-        done.set()
-        writer.join()
-        terminal.close()
+        with contextlib.closing(opened(folder)) as terminal, contextlib.ExitStack() as ending:
+            writer.start()
+            ending.callback(writer.join)
+            ending.callback(done.set)
+            time.sleep(3)
+            cpu, count, start = terminal.cpu(), terminal.bytes, time.monotonic()
+            keys = _turns(terminal, start + seconds / 2)
+            echoes = _typed(terminal, start + seconds)
+            spent = time.monotonic() - start
+            used, sent, size = terminal.cpu() - cpu, terminal.bytes - count, terminal.usage.memory_info().rss / 2**20
     rate = written[0] / (spent + 3)
     more = f"{100 * used / spent:.1f} % CPU, {sent / spent / 1000:.0f} kB/s, {size:.0f} MiB"
     figure(f"screen follows {rate:.0f} lines/s: key to what it does, p95", _late(keys), "ms", bar=100, more=more)
@@ -241,27 +241,25 @@ def search(lines: int) -> None:
         folder = Path(name)
         _large(folder / "log", lines, b"the needle at the end")
         size = (folder / "log").stat().st_size / 1e9
-        terminal = opened(folder)
-        time.sleep(3)  # the lines are counted
-        for text, typed in (("text", "needle at"), ("expression", "\x12needle.*end$")):
-            terminal.press("/")
-            time.sleep(0.5)
-            terminal.forget()
-            start = time.monotonic()
-            terminal.press(typed + "\r")
-            latencies = []
-            while b"1 hit" not in terminal.tail:
-                latencies.append(_latency(terminal, "\x1b[A", b"\x1b["))
-                time.sleep(0.1)
-                if time.monotonic() - start > 60:
-                    raise TimeoutError("the hit was not found")
-            spent = time.monotonic() - start
-            figure(
-                f"search {size:.2f} GB for a {text}", size / spent, "GB/s", bar=0.5, least=True, more=_middle(latencies)
-            )
-            terminal.press("\x1b")
-            time.sleep(0.5)
-        terminal.close()
+        with contextlib.closing(opened(folder)) as terminal:
+            time.sleep(3)  # the lines are counted
+            for text, typed in (("text", "needle at"), ("expression", "\x12needle.*end$")):
+                terminal.press("/")
+                time.sleep(0.5)
+                terminal.forget()
+                start, cpu = time.monotonic(), terminal.cpu()
+                terminal.press(typed + "\r")
+                latencies = []
+                while b"1 hit" not in terminal.tail:
+                    latencies.append(_latency(terminal, "\x1b[A", b"\x1b["))
+                    time.sleep(0.1)
+                    if time.monotonic() - start > 60:
+                        raise TimeoutError("the hit was not found")
+                spent, used = time.monotonic() - start, terminal.cpu() - cpu
+                more = f"{size / used:.2f} GB in a second of CPU; {_middle(latencies)}"
+                figure(f"search {size:.2f} GB for a {text}", size / spent, "GB/s", bar=0.5, least=True, more=more)
+                terminal.press("\x1b")
+                time.sleep(0.5)
 
 
 def _latency(terminal: Terminal, key: str, expected: bytes) -> float:
