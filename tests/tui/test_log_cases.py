@@ -63,6 +63,7 @@ async def test_a_wide_character_and_a_sequence_cut_by_a_read(tmp_path: Path) -> 
         assert "half 模 whole" in text_of(stage)
 
 
+@pytest.mark.slow
 async def test_twenty_megabytes_without_a_line_end(tmp_path: Path) -> None:
     shown = written.training(tmp_path)
     shown.write(b"y" * 20_000_000)
@@ -88,7 +89,7 @@ async def test_truncated_removed_and_made_again_while_it_is_followed(tmp_path: P
         assert "made again" in text_of(stage), "what is open stays readable"
 
 
-@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+@pytest.mark.parametrize("locale", ["C.UTF-8", pytest.param("C", marks=pytest.mark.slow)])
 def test_the_worst_of_it_on_a_real_terminal(locale: str, tmp_path: Path) -> None:
     log = tmp_path / "worst.log"
     hostile = (
@@ -117,7 +118,7 @@ def test_the_worst_of_it_on_a_real_terminal(locale: str, tmp_path: Path) -> None
         assert output.isascii()
 
 
-@pytest.mark.parametrize("megabytes", [3, 12, 40])
+@pytest.mark.parametrize("megabytes", [3, *(pytest.param(many, marks=pytest.mark.slow) for many in (12, 40))])
 async def test_much_at_once_is_shown_to_its_end(megabytes: int, tmp_path: Path) -> None:
     shown = written.training(tmp_path)
     async with opened(tmp_path, shown) as stage:

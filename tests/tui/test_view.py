@@ -96,7 +96,7 @@ def test_the_fake_that_is_not_asked_would_say_so() -> None:
         unreachable().client().connect()
 
 
-@pytest.mark.parametrize("key", ["\x0f", "\x05"], ids=["pager", "editor"])
+@pytest.mark.parametrize("key", ["\x0f", pytest.param("\x05", marks=pytest.mark.slow)], ids=["pager", "editor"])
 def test_a_pager_or_editor_gets_the_clean_text_and_the_screen_comes_back(key: str, tmp_path: Path) -> None:
     log, seen, program = tmp_path / "any.log", tmp_path / "seen", tmp_path / "program"
     log.write_bytes(b"\x1b]52;c;aGk=\x07first\n" * 10 + b"the last line\n")

@@ -50,6 +50,7 @@ def test_the_middle_of_a_long_log_is_given_back_while_the_job_goes_on(tmp_path: 
         assert log.read_bytes()[:14] == b"the beginning\n"
 
 
+@pytest.mark.slow
 def test_old_logs_are_compressed_and_read_as_before_and_removed_later(tmp_path: Path) -> None:
     base = tmp_path / "base"
     with site(base) as place:
