@@ -197,6 +197,9 @@ CASES: dict[str, Case] = {
     "gaudi-device-lost": raised("RuntimeError: synLaunch failed. synStatus=42 [Got timeout notification from Driver]."),
     "gaudi-submit-failed": raised("RuntimeError: synStatus=7 [Failed to submit Command-Submission] synLaunch"),
     "gaudi-hccl": raised("RuntimeError: Collective call returned error: synStatus=40 [Got failure from HCCL]"),
+    "gaudi-hccl-setup": raised("RuntimeError: hcclCommInitRank failed on rank 1"),
+    "gaudi-device-type": raised("RuntimeError: synStatus=9 [Device-type mismatch] synRecipeDeSerialize"),
+    "gaudi-generic": raised("RuntimeError: synStatus=26 [Generic failure] Device Buffer synchronize"),
     "gaudi-lazy-unsupported": raised(
         "RuntimeError: Stock PyTorch version 2.9.0 is not supported in Lazy mode. Set PT_HPU_LAZY_MODE=0"
     ),
