@@ -136,6 +136,19 @@ def test_indexes_that_moved_are_told_once_the_supervisor_is_new(host: GaudiHost,
     assert planned(accel, host, "gaudi:0")["devices"] == [KEYS[0]], "a module ID stays the same card"
 
 
+def test_a_run_whose_card_falls_off_says_so(host: GaudiHost, accel: CommandLine) -> None:
+    cards(accel)
+    run = accel("run", "--devices", "gaudi:5", "--json", "--", "sleep", "600").expect(0).json()["id"]
+    wait_for(lambda: accel.show(run)["state"] == "running", what="the run")
+    assert accel.show(run)["notes"] == []
+    host.behave(cards=[cells(slot) for slot in EIGHT if slot.module != 5])
+    host.remove(EIGHT[5])
+    notes = wait_for(lambda: accel.show(run)["notes"], what="the remark")
+    assert notes[0].startswith(f"broken card: {KEYS[5]} (module 5) is lost")
+    assert cards(accel)[5]["state"] == "lost"
+    accel("stop", run, "--now", "--wait").expect(0)
+
+
 def test_doctor_says_what_it_sees_without_a_supervisor(host: GaudiHost) -> None:
     host.bare("0000:ee:00.0")
     checks = CommandLine()("doctor", "--json").json()["checks"]

@@ -203,12 +203,18 @@ class Watch:
             self._service.book.update(entry, notes=notes)
 
     def _remark_cards(self, entry: Entry) -> None:
-        """Say on the run that it holds a card which it was not given; of a worker's ranks each proves its own."""
-        if entry.state is not RunState.RUNNING or has_worker(entry.run.kind):
+        """Say on the run that a card of it broke, or that it holds one which it was not given.
+
+        Of a worker's ranks each proves its own.
+        """
+        if entry.state is not RunState.RUNNING:
             return
-        said = cards.remark(entry.run, self._service.sampler.snapshot())
-        others = [note for note in entry.run.notes if not note.startswith(cards.BEGIN)]
-        notes = (*others, said) if said else tuple(others)
+        inventory = self._service.sampler.snapshot()
+        said = [cards.broken(entry.run, inventory)]
+        if not has_worker(entry.run.kind):
+            said.append(cards.remark(entry.run, inventory))
+        others = [note for note in entry.run.notes if not note.startswith(cards.BEGINNINGS)]
+        notes = (*others, *(note for note in said if note))
         if notes != entry.run.notes:
             self._service.book.update(entry, notes=notes)
 
