@@ -240,6 +240,9 @@ CASES: dict[str, Case] = {
         "RuntimeError: The device is out of range, device is 2, total number of device is 2.",
         said="asked for GPU 2 and 2 are visible",
     ),
+    "xpu-not-available": raised(
+        'ValueError: xpu:1 is not available, you should use device="cpu" instead', said="the program asked for xpu:1"
+    ),
     "xpu-fork": raised(
         "RuntimeError: Cannot re-initialize XPU in forked subprocess. To use XPU with multiprocessing, use 'spawn'"
     ),

@@ -111,6 +111,26 @@ def test_an_unrelated_failure_after_an_ordinary_log_is_told_as_what_it_is(words:
     assert found.line == len(log) + 4
 
 
+@pytest.mark.parametrize(("words", "name"), [
+    ("RuntimeError: Distributed package doesn't have XCCL built in", "xpu-no-xccl"),
+    ("ValueError: Invalid backend: 'xccl'", "xpu-no-xccl"),
+    ("RuntimeError: Native API failed. Native API returns: 20 (UR_RESULT_ERROR_DEVICE_LOST)", "xpu-device-lost"),
+    ("RuntimeError: Native API failed. Native API returns: -20 (PI_ERROR_X)", "xpu-device-lost"),
+    ("[ 1.2] xe 0000:1a:00.0: [drm] *ERROR* GT0: load failed: status = 0x400000A0, time = 100ms", "xpu-firmware"),
+    ("[ 1.2] i915 0000:1a:00.0: [drm] *ERROR* GT0: GuC firmware fetch failed", "xpu-firmware"),
+    ("ValueError: the table returns: 20 rows, 40 columns", "python-exception"),
+    ("ValueError: checkpoint load failed: status unknown", "python-exception"),
+    ("UserWarning: Can't initialize Level Zero Sysman\nValueError: no such label", "python-exception"),
+    ("UserWarning: Failed to enumerate devices via Level Zero Sysman\nValueError: no such label", "python-exception"),
+    ("|CCL_WARN| pidfd is not supported, fallbacks to drmfd exchange mode\nValueError: no label", "python-exception"),
+])  # fmt: skip
+def test_what_intel_gpus_write_is_told_from_what_looks_like_it(words: str, name: str) -> None:
+    before, _, error = words.rpartition("\n")
+    found = diagnosed(Case(f"{before}\n{TRACE}{error}\n"))
+    assert found
+    assert found.id == name
+
+
 def test_an_ordinary_log_and_a_bare_exit_code_give_the_exit_code() -> None:
     found = diagnosed(Case("\n".join(GOOD) + "\n", processes=1))
     assert found
