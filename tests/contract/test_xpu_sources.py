@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from accel_tui.model.devices import ReadingStatus
+from accel_tui.vendors.xpu import order, sysfs
 from contract.provider_suite import check_source
 from support.probed import ProbedSource, probed
 from support.xpu_host import XpuHost, at, xe_client
@@ -63,3 +64,24 @@ def test_the_contract_holds_where_there_is_nothing(tmp_path: Path, opened: ExitS
     host = XpuHost(tmp_path)
     devices, _ = check_source(lambda: opened.enter_context(probed("xpu.sysfs", host.places)))
     assert devices == ()
+
+
+def test_a_container_has_the_cards_whose_nodes_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = XpuHost(tmp_path)
+    for address in ("0000:1a:00.0", "0000:2a:00.0", "0000:3a:00.0"):
+        host.card(address)
+    (host.dev / "dri/renderD128").unlink()
+    monkeypatch.delenv("container", raising=False)
+    assert states(host) == ["no-node", "operational", "operational"]
+    monkeypatch.setenv("container", "podman")
+    assert states(host) == ["not-yours", "operational", "operational"]
+    devices, problems = sysfs.open_source(host.places).inventory()
+    assert problems == []
+    assert sorted(order.card_numbers(devices).values()) == [0, 1], "the runtime numbers the cards that it was given"
+    for node in ("renderD129", "renderD130"):
+        (host.dev / "dri" / node).unlink()
+    assert states(host) == ["no-node"] * 3, "nothing was given: said as such"
+
+
+def states(host: XpuHost) -> list[str]:
+    return [device.state.value for device in sysfs.open_source(host.places).inventory()[0]]

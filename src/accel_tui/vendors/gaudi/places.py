@@ -13,8 +13,8 @@ HLML_LIBRARY = "/usr/lib/habanalabs/libhlml.so"
 HL_SMI_FOLDERS = ("/usr/bin", "/usr/local/bin", "/opt/habanalabs/bin")
 """Looked through after PATH."""
 
-CONTAINER_VARIABLES = ("HABANA_RUNTIME_ERROR", "KUBERNETES_SERVICE_HOST", "container")
-CONTAINER_FILES = ("/.dockerenv", "/run/.containerenv")
+CONTAINER_VARIABLE = "HABANA_RUNTIME_ERROR"
+"""The Gaudi container runtime leaves it in every container that it made."""
 
 
 def log_folder() -> str:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.model import surroundings
 from accel_tui.model.devices import Device, DeviceState, Problem, failed, ok
 from accel_tui.vendors.gaudi import facts, tree
 from accel_tui.vendors.gaudi import places as usual
@@ -100,9 +101,7 @@ class SysfsSource:
         return None if os.access(self._dev / node, os.R_OK | os.W_OK) else DeviceState.NO_ACCESS
 
     def _in_container(self) -> bool:
-        told = any(self._environment.get(name) for name in usual.CONTAINER_VARIABLES)
-        real = self._places.dev_root == "/dev"
-        return told or (real and any(Path(mark).exists() for mark in usual.CONTAINER_FILES))
+        return surroundings.in_container(self._environment, self._places.dev_root, usual.CONTAINER_VARIABLE)
 
     def _fixed(self, card: tree.Card) -> dict[str, Any]:
         known = self._facts.get(card.address)

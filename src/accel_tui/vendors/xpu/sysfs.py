@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accel_tui.model import surroundings
 from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, absent, denied, ok
 from accel_tui.vendors.xpu import ids, link
 from accel_tui.vendors.xpu.cards import Card, find, tile_folders
@@ -28,7 +31,11 @@ _OF_FDINFO = (
 def open_source(places: Places) -> SysfsSource:
     """The source for these roots."""
     return SysfsSource(
-        Path(places.sysfs_root), Path(places.proc_root), Path(places.dev_root), alone=places.xpu_source == "sysfs"
+        Path(places.sysfs_root),
+        Path(places.proc_root),
+        Path(places.dev_root),
+        alone=places.xpu_source == "sysfs",
+        contained=surroundings.in_container(os.environ, places.dev_root),
     )
 
 
@@ -36,13 +43,17 @@ class SysfsSource:
     """Every Intel GPU of the host. Needs no rights; what needs some says which.
 
     `alone`: no other source gives readings, so that this one says why it has none of utilization and memory.
+    `contained`: in a container, which may be given some of the host's cards.
     """
 
     name = "sysfs"
     vendor = "xpu"
 
-    def __init__(self, sysfs_root: Path, proc_root: Path, dev_root: Path, *, alone: bool = False) -> None:
-        self._root, self._proc, self._dev, self._alone = sysfs_root, proc_root, dev_root, alone
+    def __init__(
+        self, sysfs_root: Path, proc_root: Path, dev_root: Path, *, alone: bool = False, contained: bool = False
+    ) -> None:
+        self._root, self._proc, self._dev = sysfs_root, proc_root, dev_root
+        self._alone, self._contained = alone, contained
         self._processes = Processes(proc_root, dev_root)
         self._cards: dict[str, Card] | None = None
         self._sensors: dict[str, Hwmon] = {}
@@ -60,9 +71,13 @@ class SysfsSource:
         cards = self._refreshed()
         devices: list[Device] = []
         problems: list[Problem] = []
+        accesses = {key: access(card, self._dev) for key, card in cards.items()}
+        given = any(found.node is not None for found in accesses.values())
         for card in cards.values():
-            found = access(card, self._dev)
+            found = accesses[card.key]
             device = self._device(card, found)
+            if self._contained and given and found.node is None and device.state is DeviceState.NO_NODE:
+                device = replace(device, state=DeviceState.NOT_YOURS)  # the container was given others
             self._unasked[card.key] = _unasked(card, found, device.state, self.name)
             devices += [device, *_tiles(device, card.tiles or 1)]
             problems += _problems(card, found, device.state)
@@ -178,6 +193,8 @@ def _unasked(card: Card, found: Access, condition: DeviceState, source: str) -> 
     if condition is DeviceState.NO_ACCESS:
         right = f"membership in the group {found.group or 'render'}, or another right to open {found.node}"
         return denied(f"needs {right}", source)
+    if condition is DeviceState.NOT_YOURS:
+        return absent("the container was given other cards", source)
     if condition is DeviceState.NO_NODE:
         what = "render node" if found.node is None else "link in the folder by-path"
         return absent(f"the card has no {what} here through which it could be asked", source)
