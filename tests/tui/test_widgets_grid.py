@@ -188,3 +188,17 @@ class _Wheel:
 
     def stop(self) -> None:
         """Nobody else listens here."""
+
+
+async def test_a_header_that_finds_room_again_is_drawn() -> None:
+    app = Table()
+    async with app.run_test(size=(40, 9)) as pilot:
+        app.grid.show([row(number) for number in range(3)])
+        app.grid.head_rows = 0
+        await pilot.pause()
+        assert app.first_rows(2)[0].startswith("▌□row 0")
+        app.grid.head_rows = 1
+        app.grid.show([row(0, "2"), row(1), row(2)])
+        await pilot.pause()
+        assert "NAME" in app.first_rows(2)[0]
+        assert app.first_rows(2)[1].startswith("▌□row 0")

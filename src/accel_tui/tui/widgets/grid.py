@@ -96,8 +96,7 @@ class Grid(Painted, can_focus=True):
             marks: Keep a column for the rows' marks, behind that of the cursor.
         """
         super().__init__(id=id)
-        self.head_rows = 1
-        """Rows of the header: 1, or 0 where there is no room for one."""
+        self._head_rows = 1
         self.led = False
         """A field that has the focus passes the keys of the cursor on."""
         self._columns = tuple(columns)
@@ -111,6 +110,18 @@ class Grid(Painted, can_focus=True):
         self._layout: tuple[tuple[int, bool, tuple[Column, ...]], tuple[Place, ...]] | None = None
 
     # What it shows
+
+    @property
+    def head_rows(self) -> int:
+        """Rows of the header: 1, or 0 where there is no room for one."""
+        return self._head_rows
+
+    @head_rows.setter
+    def head_rows(self, number: int) -> None:
+        if number != self._head_rows:
+            self._head_rows = number
+            self._clamp()
+            self.refresh()
 
     @property
     def rows(self) -> tuple[Row, ...]:
