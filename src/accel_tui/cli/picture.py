@@ -57,7 +57,8 @@ def short_key(view: DeviceView) -> str:
     device = view.device
     if device.vendor == "cpu":
         return "cpu"
-    number = device.module_id if device.module_id is not None else device.pci_order
+    # A Gaudi card goes by its module ID alone: another number would be taken for that of another card.
+    number = device.module_id if device.vendor == "gaudi" or device.module_id is not None else device.pci_order
     if number is None:
         return device.key
     tile = device.key.rpartition("#")[2] if "#" in device.key else ""

@@ -21,7 +21,7 @@ def run(context: Context) -> Iterator[Check]:
     cards = [device for device in context.selection.devices if device.vendor == "gaudi"]
     if not cards:
         return
-    yield from _modules(cards)
+    yield from _modules(context, cards)
     yield from _group(context, cards)
     views = [view for view in context.accelerators if view.device.vendor == "gaudi"]
     yield from _ports(context, views)
@@ -41,13 +41,22 @@ def warnings(context: Context) -> Iterator[PlanWarning]:
         yield PlanWarning("container-runtime", f"the container runtime of Gaudi said: {told[:200]}")
 
 
-def _modules(cards: list[Device]) -> Iterator[Check]:
+def _modules(context: Context, cards: list[Device]) -> Iterator[Check]:
     unknown = [card.key for card in cards if card.module_id is None]
     if unknown:
         message = f"the module ID of {', '.join(unknown)} is not known: no run can be bound to it"
         yield Check(
             "module-unknown", CheckLevel.REFUSAL, message, "see `accel-tui doctor`: the driver may not be loaded"
         )
+    for card in cards:
+        twins = [
+            view.device.key
+            for view in context.inventory.devices
+            if view.device.vendor == "gaudi" and view.device.module_id == card.module_id
+        ]
+        if card.module_id is not None and len(twins) > 1:
+            message = f"module {card.module_id} is said by {' and '.join(twins)}: no run can be bound to one of them"
+            yield Check("module-ambiguous", CheckLevel.REFUSAL, message, "see `accel-tui doctor` and the kernel log")
 
 
 def _group(context: Context, cards: list[Device]) -> Iterator[Check]:

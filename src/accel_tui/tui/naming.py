@@ -26,11 +26,12 @@ def number(device: Device) -> str:
     """What a person calls it by within its vendor: module ID, rank by PCI address, `0.1` for a tile, `cpu`, `iGPU`."""
     if device.vendor == "cpu":
         return "cpu"
-    card = device.module_id if device.module_id is not None else device.pci_order
-    if card is None and device.vendor == "xpu":
-        return "iGPU"  # it has no rank among the cards, and its index would be taken for one
-    if card is None:
-        card = device.index
+    card = device.module_id
+    if card is None and device.vendor != "gaudi":  # which goes by its module alone: another number names another card
+        card = device.pci_order
+        if card is None and device.vendor == "xpu":
+            return "iGPU"  # it has no rank among the cards, and its index would be taken for one
+        card = device.index if card is None else card
     text = "?" if card is None else str(card)
     tile = device.key.partition("#")[2]
     return f"{text}.{tile}" if tile else text

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from accel_tui.cli.picture import short_key
 from accel_tui.jobs.selectors import parse, resolve
-from accel_tui.model.devices import Device
+from accel_tui.model.devices import Device, DeviceView
 from accel_tui.tui.naming import count, names_of, number, selector, short_name, summary
 from support.scene import gaudi_views, inventory, server, xpu_server
 
@@ -31,6 +34,14 @@ def test_tiles_and_integrated_gpus_have_names_too() -> None:
     assert selector([tile]) == "xpu:0.1"
     assert selector([integrated]) == "pci:0000:00:02.0"
     assert number(integrated) == "iGPU"
+
+
+def test_a_gaudi_card_of_an_unknown_module_is_named_by_nothing_else_than_its_address() -> None:
+    known = server()
+    nameless = replace(known.devices[5].device, module_id=None, pci_order=1, index=2)
+    assert number(nameless) == "?"
+    assert selector([nameless]) == nameless.key
+    assert short_key(DeviceView(nameless)) == nameless.key
 
 
 def test_devices_of_a_run_that_are_gone_keep_their_keys() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -105,6 +106,15 @@ def test_a_card_without_a_module_id_gets_no_empty_list() -> None:
     made = planned(job("train"), hosts.gaudi(0).key, server)
     assert "HABANA_VISIBLE_MODULES" not in variables(made)
     assert {check.id: check.level for check in made.checks}["module-unknown"] is CheckLevel.REFUSAL
+
+
+def test_a_module_that_two_cards_claim_binds_nothing() -> None:
+    twin = dataclasses.replace(hosts.gaudi(3), key="pci:0000:f0:00.0", pci_address="0000:f0:00.0")
+    server = hosts.inventory(hosts.gaudi(3), twin, hosts.gaudi(4))
+    for select in ("gaudi:3", twin.key):
+        made = planned(job("train"), select, server)
+        assert {check.id: check.level for check in made.checks}["module-ambiguous"] is CheckLevel.REFUSAL
+    assert "module-ambiguous" not in {check.id for check in planned(job("train"), "gaudi:4", server).checks}
 
 
 def test_the_word_of_the_container_runtime_is_passed_on() -> None:
