@@ -86,7 +86,8 @@ def devices(scene: Scene) -> Iterator[Check]:
         yield Check("torch-devices", _REFUSAL, message, install_command(scene, ["torch"]))
         return
     yield from _counted(scene, facts, seen)
-    yield from _training(facts)
+    if _table(facts, "devices").get("xpu"):  # where torch sees none, that says it all
+        yield from _training(facts)
 
 
 def _training(facts: Facts) -> Iterator[Check]:

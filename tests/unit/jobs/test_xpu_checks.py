@@ -100,6 +100,12 @@ def test_what_is_wrong_with_the_stack_is_told(
     assert found.remedy
 
 
+def test_where_torch_sees_no_card_nothing_else_is_blamed(tmp_path: Path) -> None:
+    found = checked(tmp_path, devices={"xpu": 0}, training_device="cpu")
+    assert found["torch-devices"].level is CheckLevel.REFUSAL
+    assert "training-device" not in found
+
+
 @pytest.mark.parametrize(
     ("deep", "level"),
     [
