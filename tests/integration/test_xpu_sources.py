@@ -354,7 +354,7 @@ def test_a_card_without_its_link_by_path_is_none_for_the_runtime(host: XpuHost) 
         reading = values(source, B)["utilization_percent"]
     assert [device.state.value for device in devices] == ["operational", "no-node"]
     assert "by-path" in problems[0].message
-    assert (reading.status, "by-path" in str(reading.reason)) == (ReadingStatus.ABSENT, True)
+    assert "by-path" in str(reading.reason)
 
 
 def test_access_is_judged_by_opening(host: XpuHost, unprivileged: tuple[str, ...]) -> None:
@@ -370,16 +370,16 @@ def test_access_is_judged_by_opening(host: XpuHost, unprivileged: tuple[str, ...
     assert "group" in str(problems[0].remedy)
 
 
-def test_processes_count_once_and_probes_not_at_all(host: XpuHost) -> None:
+def test_processes_count_once_and_probes_and_monitors_not_at_all(host: XpuHost) -> None:
     def show(ccs: int, total: int) -> None:
         text = xe_client(A, 41, ccs=ccs, total=total)
         host.process(20417, {"5": ("/dev/dri/renderD128", text), "6": ("/dev/dri/renderD128", text)})
         host.process(20418, {"5": ("/dev/dri/renderD128", text)}, command="python3 child.py")
 
     show(0, 1000)
-    host.process(
-        99, {"3": ("/dev/dri/renderD129", "drm-driver: xe\n")}, "python3 -c accel_tui.devices.probe xpu.sysman"
-    )
+    probe = "python3 -c accel_tui.devices.probe xpu.sysman"
+    host.process(99, {"3": ("/dev/dri/renderD129", "drm-driver: xe\n")}, probe)
+    host.process(97, {"3": ("/dev/dri/renderD129", xe_client(B, 9, ccs=1, total=2))}, "/usr/bin/xpumd -p x")
     host.process(98, {"3": ("/tmp/dri/renderD129", xe_client(B, 7, ccs=1, total=2))})
     with probed("xpu.sysfs", host.places) as source:
         source.inventory()

@@ -49,7 +49,7 @@ def test_a_host_without_the_table_has_the_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "stated", ["", "unknown", "Intel(R) Graphics [0xe211]", "Intel(R) Graphics", "N/A", "[0x56a0]"]
+    "stated", ["", "unknown", "Intel(R) Graphics [0xe211]", "Intel(R) Graphics", "N/A", "[0x56a0]", "\ufffd\ufffd"]
 )
 def test_generic_names_say_nothing(stated: str) -> None:
     assert is_generic(stated)

@@ -19,6 +19,8 @@ from accel_tui.model.devices import Holder
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _OWN = "accel_tui.devices.probe"
 """Stands in the command line of probe processes: they look at cards, they do not use them."""
+_MONITORS = frozenset({"xpu-smi", "xpumcli", "xpumd"})
+"""Programs of Intel's XPU manager: they have cards open, for good or for a moment, and use none."""
 _SCAN_SHARE = 250
 """A scan of all processes rests for so many times as long as it took: 0.4 % of a core at most."""
 _SCAN_LEAST = 1.0
@@ -136,7 +138,7 @@ class Processes:
         return self._holders[pid]
 
     def holder(self, pid: int) -> Holder | None:
-        """Who a process is; None when it is gone, or is one of our own probes."""
+        """Who a process is; None when it is gone, or looks at cards alone: our own probes, the vendor's monitors."""
         folder = self._proc / str(pid)
         try:
             owner = folder.stat().st_uid
@@ -144,7 +146,7 @@ class Processes:
         except OSError:
             return None
         command = " ".join(word for word in words if word)
-        if _OWN in command:
+        if _OWN in command or words[0].rpartition("/")[2] in _MONITORS:
             return None
         if not command:
             with contextlib.suppress(OSError):

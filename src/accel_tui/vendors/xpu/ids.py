@@ -73,7 +73,8 @@ def name(device: int | None, root: Path = Path("/")) -> str:
 
 def is_generic(stated: str) -> bool:
     """Whether a name of the driver says no more than the vendor, as old drivers do with new cards."""
-    return _GENERIC.fullmatch(" ".join(stated.lower().split())) is not None
+    words = " ".join(stated.lower().split())
+    return _GENERIC.fullmatch(words) is not None or not any(letter.isalnum() for letter in words)
 
 
 @functools.cache
