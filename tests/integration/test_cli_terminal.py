@@ -245,3 +245,13 @@ def test_waiting_shows_one_moving_line_and_then_the_end(cli: CommandLine, own_wo
     moving = shown.seen.replace(b"\r\n", b"\n")
     assert re.search(rb"\r[^\n]*running[^\n]*\x1b\[K\r\x1b\[K", moving)
     clean(re.sub(rb"\r|\x1b\[K", b"", moving))
+
+
+def test_since_a_time_that_the_lines_bear(cli: CommandLine, own_world: Path) -> None:
+    log = own_world / "timed.log"
+    log.write_text("begin\n2026-11-30T12:00:00Z one\nof one\n[rank1]: 2026-11-30T12:05:00Z two\n")
+    assert cli("logs", "--file", str(log), "--since", "2026-11-30T12:01:00Z").expect(0).out == (
+        "[rank 1] 2026-11-30T12:05:00Z two\n"
+    )
+    log.write_text("no line bears a time\n")
+    assert "its lines bear none" in cli("logs", "--file", str(log), "--since", "10m").expect(2).err

@@ -282,6 +282,16 @@ async def test_a_time_needs_a_record_of_times(training: Written, tmp_path: Path)
         assert "this log has no record of times" in text_of(stage)
 
 
+async def test_a_time_that_the_lines_bear_will_do(training: Written, tmp_path: Path) -> None:
+    moment = "2026-11-30T12:{:02}:00Z step {}\n".format
+    training.times.unlink()
+    training.log.write_text("".join(moment(number // 10, number) for number in range(600)))
+    async with opened(tmp_path, training) as stage:
+        await until_counted(stage)
+        await stage.press("number_sign", *"2026-11-30T12:31:00Z", "enter")
+        await stage.until(lambda: current(stage).endswith("step 310"), "the first line of that minute")
+
+
 async def test_marks(training: Written, tmp_path: Path) -> None:
     async with opened(tmp_path, training) as stage:
         await stage.press("apostrophe")

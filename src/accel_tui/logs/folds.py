@@ -12,7 +12,7 @@ import re
 from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
-from accel_tui.logs.frames import SIGN, only_frames
+from accel_tui.logs.frames import may_hold_frames, only_frames
 from accel_tui.logs.lines import LONGEST_LINE
 from accel_tui.logs.ranks import split_rank
 from accel_tui.logs.search import CHUNK, blocks
@@ -123,7 +123,7 @@ class Folds:
 
     def _is_plain(self, block: bytes, raw: list[bytes], *, named: bool) -> bool:
         """Nothing in this block can belong to a fold: true for most, and quickly known."""
-        if SIGN in block or _TRACEBACK in block or self._open in (Kind.TRACEBACK, Kind.FRAMES):
+        if _TRACEBACK in block or self._open in (Kind.TRACEBACK, Kind.FRAMES) or may_hold_frames(block):
             return False
         if _tail(raw[0]) == self._text[-_TAIL:]:
             return False
@@ -138,7 +138,7 @@ class Folds:
         if said.startswith(_TRACEBACK):
             self._start(Kind.TRACEBACK, place)
             self._rank = _rank_of(line)
-        elif SIGN in line and only_frames(line):
+        elif only_frames(line):
             self._start(Kind.FRAMES, place)
         else:
             self._begin_repeat(said, self._line, place)
@@ -162,7 +162,7 @@ class Folds:
         return False
 
     def _frame_goes_on(self, line: bytes, said: bytes, place: int) -> bool:
-        if SIGN in line and only_frames(line):
+        if only_frames(line):
             self._extend(place)
             self._blanks = 0
             return True

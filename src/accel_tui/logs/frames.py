@@ -1,6 +1,7 @@
 """Progress bars as tqdm writes them: frames told from the text between them, and one live bar per rank and task.
 
-A frame is `LABEL 42%|####      | 42/100 [00:05<00:07,  8.1it/s]`. On a terminal a carriage return makes it overwrite
+A frame is `LABEL 42%|####      | 42/100 [00:05<00:07,  8.1it/s]`, or `LABEL 42it [00:05,  8.1it/s]` where nobody said
+how many there will be. On a terminal a carriage return makes it overwrite
 the one before; in a file they stand one behind the other, those of several processes mixed, with plain lines between
 them. torchrun's `--tee` makes lines of them and repeats its prefix in the middle of a line.
 """
@@ -15,17 +16,27 @@ from accel_tui.logs.lines import last_frame
 from accel_tui.logs.ranks import split_rank
 
 SIGN = b"%|"
-"""Stands in every frame."""
+"""Stands in every frame of a bar that has a total."""
+_CLOCK = rb"\[\d{1,4}(?::\d\d){1,2}, "
+_COUNTING = re.compile(_CLOCK)
+_PLACES = re.compile(rb"%\||" + _CLOCK)
+"""A frame stands around one of these: the first with, the second without a total."""
 _REST = re.compile(
     rb"%\|[^|\r\n]{0,400}\| *(?P<done>[\d.]+[kKMGTP]?)\w{0,2}/(?P<total>[\d.]+[kKMGTP]?)\w{0,2} "
     rb"\[(?P<rest>[^\]\r\n]{0,200})\]"
 )
 _PERCENT = re.compile(rb"(?P<label>.{0,120}?) ?(?P<percent>\d{1,3})$", re.DOTALL)
+_COUNTED = re.compile(
+    rb"(?P<label>.{0,120}?)(?<![\d.]) ?(?P<done>\d[\d.]{0,15}[kKMGTP]?)(?P<unit> ?[A-Za-z]{1,20}) $", re.DOTALL
+)
+_COUNTED_REST = re.compile(rb"\[(?P<rest>[\d:]{4,10}, {1,4}(?=[^\]\r\n]{0,60}(?:/s|s/))[^\]\r\n]{1,200})\]")
 _PREFIX = re.compile(rb"(?:\[(?:default|rank)\d{1,5}\]:)+")
 _MOVES = re.compile(rb"\x1b\[\d*[A-DJK]")
 """Moving the cursor and erasing: what tqdm writes for bars below each other."""
 _FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 MOST_BARS = 32
+_LEFT_BEHIND = 500
+"""Frames of others."""
 _LONGEST_FRAME = 1000
 _NEAR_END = 16 * 1024
 """Bytes of a line that are looked at: a bar that ran for hours leaves megabytes in one line."""
@@ -38,11 +49,14 @@ class Frame(NamedTuple):
     """What stood before the number: the task; empty for a bar without a description."""
     rank: int | None
     done: float
-    total: float
+    total: float | None
+    """None where it was not known."""
     rest: str
     """What stood in the brackets: times, speed, figures of the person's own."""
     data: bytes
     """The frame as it was written, prefixes included."""
+    ended: bool = False
+    """A bar without a total and without a prefix went on to the next line: it came to its end."""
 
 
 class Parts(NamedTuple):
@@ -53,24 +67,34 @@ class Parts(NamedTuple):
     frames: list[Frame]
 
 
+def may_hold_frames(data: bytes) -> bool:
+    """Whether it is worth looking for frames: a quick no for nearly all text."""
+    return SIGN in data or ((b"/s" in data or b"s/" in data) and _COUNTING.search(data) is not None)
+
+
 def parts(data: bytes) -> Parts:
     """The frames of a line, or of many, and the text between them."""
     texts: list[bytes] = []
     frames: list[Frame] = []
     end = 0
-    place = data.find(SIGN)
-    while place >= 0:
-        match = _REST.match(data, place)
+    sign = _PLACES.search(data)
+    while sign is not None:
+        place = sign.start()
+        whole = data.startswith(SIGN, place)
+        match = (_REST if whole else _COUNTED_REST).match(data, place)
         begin = max(end, data.rfind(b"\r", end, place) + 1, data.rfind(b"\n", end, place) + 1)
-        before = _PERCENT.match(data[begin:place]) if match else None
+        before = (_PERCENT if whole else _COUNTED).match(data[begin:place]) if match else None
         if match is None or before is None:
-            place = data.find(SIGN, place + 2)
+            sign = _PLACES.search(data, place + 2)
             continue
         begin = max(begin, begin + _last_prefix(data[begin:place]))
         _add_text(texts, data[end:begin])
-        frames.append(_frame(data[begin : match.end()], data[begin:place], match))
+        if whole:
+            frames.append(_frame(data[begin : match.end()], data[begin:place], match))
+        else:
+            frames.append(_counted(data, begin, match))
         end = match.end()
-        place = data.find(SIGN, end)
+        sign = _PLACES.search(data, end)
     _add_text(texts, data[end:])
     return Parts(texts, frames)
 
@@ -97,6 +121,17 @@ def _frame(data: bytes, head: bytes, match: re.Match[bytes]) -> Frame:
     return Frame(label, rank, _number(match["done"]), _number(match["total"]), rest, data)
 
 
+def _counted(data: bytes, begin: int, match: re.Match[bytes]) -> Frame:
+    """A frame of a bar without a total."""
+    rank, said = split_rank(_MOVES.sub(b"", data[begin : match.start()]).decode("utf-8", "replace"))
+    head = _COUNTED.match(said.encode())
+    label = "" if head is None else head["label"].decode().strip().removesuffix(":")
+    done = 0.0 if head is None else _number(head["done"])
+    ended = rank is None and data.startswith(b"\n", match.end())
+    rest = match["rest"].decode("utf-8", "replace")
+    return Frame(label, rank, done, None, rest, data[begin : match.end()], ended)
+
+
 def _number(data: bytes) -> float:
     text = data.decode()
     factor = _FACTORS.get(text[-1], 1.0)
@@ -108,7 +143,7 @@ def _number(data: bytes) -> float:
 
 def shown(data: bytes) -> bytes:
     """What of a line is worth a row: its text where it has one, else its last frame."""
-    if SIGN not in data:
+    if not may_hold_frames(data):
         return last_frame(data)
     found = parts(_end_of(data))
     if found.texts:
@@ -118,7 +153,7 @@ def shown(data: bytes) -> bytes:
 
 def only_frames(data: bytes) -> bool:
     """Whether a line holds frames and nothing else."""
-    if SIGN not in data:
+    if not may_hold_frames(data):
         return False
     found = parts(_end_of(data))
     return bool(found.frames) and not found.texts
@@ -143,22 +178,24 @@ class Bar:
 
     @property
     def complete(self) -> bool:
-        return self.frame.done >= self.frame.total
+        return self.frame.ended if self.frame.total is None else self.frame.done >= self.frame.total
 
 
 class Bars:
     """One bar per rank and task. Processes without a prefix are told apart by how far they are."""
 
     def __init__(self) -> None:
-        self._bars: dict[tuple[int | None, str, float], list[Bar]] = {}
+        self._bars: dict[tuple[int | None, str, float | None], list[Bar]] = {}
         self._turn = 0
         self._begun = b""
 
     def feed(self, data: bytes) -> bool:
         """Take in what was written next; True when a bar moved. A frame may be cut by the end of `data`."""
         data = self._begun + data
-        frames = parts(data).frames if SIGN in data else []
+        frames = parts(data).frames if may_hold_frames(data) else []
         end = data.rfind(frames[-1].data) + len(frames[-1].data) if frames else 0
+        if frames and frames[-1].total is None and end == len(data):
+            end -= len(frames.pop().data)  # what comes next says whether the bar has ended
         self._begun = data[end:][-_LONGEST_FRAME:]
         for frame in frames:
             self._take(frame)
@@ -182,8 +219,14 @@ class Bars:
     def live(self) -> list[Bar]:
         """Bars that are not complete, by rank; without any the one that moved last."""
         bars = [bar for several in self._bars.values() for bar in several]
-        going = [bar for bar in bars if not bar.complete] or sorted(bars, key=lambda bar: bar.turn)[-1:]
+        going = [bar for bar in bars if not bar.complete and not self._left_behind(bar)] or sorted(
+            bars, key=lambda bar: bar.turn
+        )[-1:]
         return sorted(going, key=_order)[:MOST_BARS]
+
+    def _left_behind(self, bar: Bar) -> bool:
+        """Whether others moved often since: a bar without a total does not tell its end behind a rank's prefix."""
+        return bar.frame.total is None and self._turn - bar.turn > _LEFT_BEHIND
 
 
 def _begins_again(frame: Frame, bars: list[Bar]) -> bool:
@@ -205,4 +248,4 @@ def _elapsed(frame: Frame) -> int:
 
 def _order(bar: Bar) -> tuple[int, str, float, int]:
     rank = -1 if bar.frame.rank is None else bar.frame.rank
-    return (rank, bar.frame.label, bar.frame.total, bar.number or 0)
+    return (rank, bar.frame.label, bar.frame.total or 0.0, bar.number or 0)

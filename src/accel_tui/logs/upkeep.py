@@ -26,6 +26,8 @@ def release(path: Path, most: int) -> int:
     """Give the middle of a log that takes more than `most` bytes back to the disk; how many bytes that were.
 
     Kept are the beginning and the end, together three quarters of `most`, so that it is long until the next time.
+    Blocks that are being written out at this moment may be missing from what the file system counts (ext4): a log is
+    then found too long at the next look.
 
     Raises:
         NotReleasableError: this file system cannot do that.

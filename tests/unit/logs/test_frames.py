@@ -19,7 +19,7 @@ def frame(done: int, total: int = 100, label: str = "", rest: str = "00:05<00:07
     return f"\r{lead}{share:3}%|{'█' * (share // 10):<10}| {done}/{total} [{rest}]".encode()
 
 
-def bars(data: bytes, *, cut: int = 0) -> list[tuple[int | None, str, float, float, int | None]]:
+def bars(data: bytes, *, cut: int = 0) -> list[tuple[int | None, str, float, float | None, int | None]]:
     seen = Bars()
     for at in range(0, len(data), cut or max(1, len(data))):
         seen.feed(data[at : at + (cut or len(data))])
@@ -54,6 +54,35 @@ def test_lines_that_hold_nothing_but_frames() -> None:
     assert not only_frames(frame(1) + b"text")
     assert not only_frames(b"50%| nothing of that kind")
     assert not only_frames(b"")
+
+
+def counted(done: int, label: str = "", unit: str = "it") -> bytes:
+    """As tqdm writes it for what has no length."""
+    lead = f"{label}: " if label else ""
+    return f"\r{lead}{done}{unit} [00:03, {done / 3:.2f}{unit}/s]".encode()
+
+
+def test_a_bar_without_a_total_is_live_until_its_line_ends() -> None:
+    data = b"begin\n" + b"".join(counted(done, "Reading") for done in range(20))
+    assert bars(data + counted(20, "Reading")) == bars(data + counted(20, "Reading"), cut=7)
+    assert bars(data + b"\r") == [(None, "Reading", 19, None, None)]
+    both = data + b"\n" + b"".join(counted(done, "Generating train split", " examples") for done in range(9)) + b"\r"
+    assert bars(both) == [(None, "Generating train split", 8, None, None)]
+    assert parts(data + b"\n" + counted(3)).texts == [b"begin"]
+
+
+def test_a_rank_whose_bar_has_no_total() -> None:
+    data = b"".join(b"[default%d]:" % rank + counted(done)[1:] + b"\n" for done in range(5) for rank in (0, 1))
+    assert bars(data) == [(0, "", 4, None, None), (1, "", 4, None, None)]
+    assert bars(data, cut=3) == bars(data)
+
+
+@pytest.mark.parametrize(
+    "text", [b"[12:30:01, 4] it was read", b"9" * 70_000 + b"it [00:03, 4.00it/s", b"[00:03, /s]" * 3000]
+)
+def test_a_time_of_day_is_no_bar(text: bytes) -> None:
+    assert parts(text).frames == []
+    assert not only_frames(text)
 
 
 def test_nested_bars_are_two_rows() -> None:

@@ -138,18 +138,24 @@ def _log(context: Context) -> tuple[Path, Callable[[], bool]]:
 def _since(text: str, log: Path) -> int:
     """The offset of the first line that was written at or after a moment.
 
+    The keeper's record of times says so; where there is none, the times that stand in the lines do.
+
     Raises:
-        UsageError: no such moment, or a log without a record of times.
+        UsageError: no such moment, or a log without times of either kind.
     """
     from accel_tui.logs.lines import line_start
     from accel_tui.logs.packed import open_log, standing
+    from accel_tui.logs.stamps import offset_since
     from accel_tui.logs.times import moment_of, offset_at, read_times
 
     moment = moment_of(text, time.time())
     record = log.with_name("log.times")
-    if standing(log).exists() and not record.exists():
-        raise UsageError("this log has no record of times, so --since cannot be answered")
-    offset = offset_at(read_times(record), moment)
     with open_log(log) as source:
-        # A last line without an end was begun before: nothing was written since.
-        return offset if offset >= source.size() else line_start(source, offset)
+        if record.exists() or not standing(log).exists():
+            offset = offset_at(read_times(record), moment)
+            # A last line without an end was begun before: nothing was written since.
+            return offset if offset >= source.size() else line_start(source, offset)
+        found = offset_since(source, moment)
+    if found is None:
+        raise UsageError("this log has no record of times, and its lines bear none, so --since cannot be answered")
+    return found

@@ -52,10 +52,13 @@ class LiveBars:
 def _row(one: Bar, width: int, glyphs: Glyphs) -> Ends:
     frame = one.frame
     who = f"rank {frame.rank} " if frame.rank is not None else f"process {one.number} " if one.number else ""
-    share = frame.done / frame.total if frame.total else 0.0
     label = f"{frame.label} " if frame.label else ""
-    left: Cell = (
-        Piece(f"{who:<10}" if who else "", "muted"), Piece(label),
+    left: Cell = (Piece(f"{who:<10}" if who else "", "muted"), Piece(label))
+    if frame.total is None:  # how far it is nobody knows
+        return Ends((*left, Piece(_count(frame.done))), (Piece(frame.rest, "muted"),))
+    share = frame.done / frame.total if frame.total else 0.0
+    left = (
+        *left,
         *bar(min(1.0, share), min(_BAR_COLUMNS, max(6, width // 4)), "muted" if one.complete else "ok", glyphs),
         Piece(f" {int(100 * min(1.0, share)):3} %  "), Piece(_count(frame.done)),
         Piece(f"/{_count(frame.total)}", "faint"),

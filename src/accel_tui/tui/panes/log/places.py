@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from accel_tui.logs.lines import line_start
 from accel_tui.logs.search import forward
 from accel_tui.logs.severity import Problems, Severity
+from accel_tui.logs.stamps import offset_since
 from accel_tui.model.runs import Run
 from accel_tui.tui.board import Level
 from accel_tui.tui.panes.log.going import HELP, Target, target
@@ -86,10 +87,12 @@ class Places:
         services = self._pane.services
         return target(text, services.clock(), services.zone)
 
-    @staticmethod
-    def _why_not(found: Target, times: Times | None) -> str | None:
-        if found.moment is not None and (times is None or times.last is None):
-            return "this log has no record of times"
+    def _why_not(self, found: Target, times: Times | None) -> str | None:
+        if found.moment is None or _recorded(times):
+            return None
+        source = self._pane.view.source
+        if source is None or offset_since(source, found.moment) is None:
+            return "this log has no record of times, and its lines bear none"
         return None
 
     def _go(self, found: Target, times: Times | None) -> None:
@@ -101,8 +104,8 @@ class Places:
             return
         size = source.size()
         place = int(size * found.share) if found.share is not None else 0
-        if found.moment is not None and times is not None:
-            place = times.offset_at(found.moment)
+        if found.moment is not None:
+            place = times.offset_at(found.moment) if _recorded(times) else offset_since(source, found.moment) or 0
         view.go_to(line_start(source, min(place, max(0, size - 1))))
 
     async def cause(self, run: Run | None) -> None:
@@ -118,3 +121,8 @@ class Places:
 
         if not await seek_first(view, forward(source, Problems(Severity.ERROR), -1, source.size())):
             self._pane.services.desk.say("no line tells of an error", Level.NOTE)
+
+
+def _recorded(times: Times | None) -> TypeGuard[Times]:
+    """Whether the keeper wrote down when this log grew."""
+    return times is not None and times.last is not None
