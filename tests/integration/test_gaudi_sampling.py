@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import Callable, Coroutine
@@ -497,14 +498,23 @@ def test_what_settings_name_is_asked_without_any_sign_of_a_card(tmp_path: Path, 
 
 
 def test_the_tool_is_asked_no_more_often_than_it_can_answer(host: GaudiHost) -> None:
-    places = host.places(hl_smi=str(host.install_tool(delay=0.4)))
+    delay = 0.6
+    places = host.places(hl_smi=str(host.install_tool(delay=delay)))
+
+    def begun() -> list[float]:
+        return [call["at"] for call in host.calls() if "index" in " ".join(call["argv"])]
 
     async def body(sampler: Sampler) -> None:
         await sampler.inventory(wait=30)
         assert sampler.intervals["gaudi.sysfs"] == 10.0, "nobody looks and nothing runs"
         with sampler.watching():
             await until(sampler, lambda _: sampler.intervals["gaudi.sysfs"] == 1.0)
-            await until(sampler, lambda _: max(2.0, 4 * 0.4) <= sampler.intervals["gaudi.hl-smi"] < 10.0)
+            first = len(begun())
+            while len(begun()) < first + 4:
+                await asyncio.sleep(0.05)
+            assert max(2.0, 4 * delay) <= sampler.intervals["gaudi.hl-smi"] < 10.0
+        times = begun()[first:]
+        assert min(later - earlier for earlier, later in itertools.pairwise(times)) >= 4 * delay - 0.1
 
     sampled(host, places, body)
 

@@ -242,8 +242,9 @@ class Poller:
             due = (begun // self._interval + 1) * self._interval
             if due - begun < _LEAST_GAP:  # too short a span for a rate
                 due += self._interval
-            if self._asked_at is not None and self._least:
-                due = max(due, self._asked_at + self._least)
+            if self._asked_at is not None:
+                # Whole multiples alone would ask a slow source again at once whenever its pace was adapted.
+                due = max(due, self._asked_at + (self._interval if self._latency > _SLOW else self._least))
             due = max(due, begun + self.probe.retry_in)
             self._wake.clear()
             left = due - self._clock()

@@ -36,7 +36,15 @@ def main() -> int:
     folder = Path(os.environ["STANDIN_HL_SMI"])
     with (folder / "calls").open("a") as calls:
         calls.write(
-            json.dumps({"argv": sys.argv[1:], "pid": os.getpid(), "logs": os.environ.get("HABANA_LOGS")}) + "\n"
+            json.dumps(
+                {
+                    "argv": sys.argv[1:],
+                    "pid": os.getpid(),
+                    "logs": os.environ.get("HABANA_LOGS"),
+                    "at": time.monotonic(),
+                }
+            )
+            + "\n"
         )
     behaviour = json.loads((folder / "behaviour.json").read_text())
     mode = behaviour.get("mode", "well")
