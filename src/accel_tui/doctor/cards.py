@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import grp
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.doctor.host import Host, passed, unknown, warning
+from accel_tui.jobs.nodes import remedy as remedy_for
 from accel_tui.model.devices import DeviceState
 from accel_tui.text import sanitise
 
@@ -34,9 +34,18 @@ class Family:
     """The folder of sysfs whose entries link to the cards."""
     node_prefix: str
     node_folder: str
+    older: tuple[str, str, str] | None = None
+    """Class, prefix and folder of older drivers."""
+
+    @property
+    def layouts(self) -> tuple[tuple[str, str, str], ...]:
+        """Class, prefix and folder of nodes, as drivers make them."""
+        present = (self.node_class, self.node_prefix, self.node_folder)
+        return (present,) if self.older is None else (present, self.older)
 
 
-GAUDI = Family("gaudi", "Gaudi", "0x1da3", ("0x12",), "habanalabs", "class/accel", "accel", "accel")
+GAUDI = Family("gaudi", "Gaudi", "0x1da3", ("0x12",), "habanalabs", "class/accel", "accel", "accel",
+               ("class/habanalabs", "hl", ""))  # fmt: skip
 XPU = Family("xpu", "Intel GPU", "0x8086", ("0x03",), "xe or i915", "class/drm", "renderD", "dri")
 
 
@@ -107,41 +116,34 @@ def _driven(family: Family, cards: Sequence[Path], sysfs: Path, dev: Path) -> It
     if bare:
         remedy = f"the administrator loads or installs the driver ({family.drivers})"
         yield warning(f"{family.id}-not-driven", f"no driver is bound to {', '.join(bare)}", remedy)
-    without = [card.name for card in cards if card.name not in bare and not _existing(nodes, card, family, dev)]
+    without = [card.name for card in cards if card.name not in bare and not _existing(nodes, card, dev)]
     if without:
         remedy = "in a container the nodes must be passed in when it is started"
         message = f"no node in {dev / family.node_folder} for {', '.join(without)}"
         yield warning(f"{family.id}-no-node", message, remedy)
     for card in cards:
-        for node in _existing(nodes, card, family, dev):
+        for node in _existing(nodes, card, dev):
             if not os.access(node, os.R_OK | os.W_OK):
                 message = f"{node} ({card.name}) may not be opened by this account"
-                yield warning(f"{family.id}-no-access", message, _group_remedy(node))
+                yield warning(f"{family.id}-no-access", message, remedy_for(str(node)))
 
 
 def _nodes(family: Family, sysfs: Path) -> dict[str, list[str]]:
-    """Names of nodes by the PCI address that they belong to."""
+    """Nodes below the folder of devices by the PCI address that they belong to."""
     found: dict[str, list[str]] = {}
-    folder = sysfs / family.node_class
-    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if entry.name.removeprefix(family.node_prefix).isdecimal():
-            address = _text(entry / "device" / "pci_addr") or Path(os.path.realpath(entry / "device")).name
-            found.setdefault(address, []).append(entry.name)
+    for place, prefix, folder in family.layouts:
+        entries = sorted((sysfs / place).iterdir()) if (sysfs / place).is_dir() else ()
+        for entry in entries:
+            if entry.name.startswith(prefix) and entry.name.removeprefix(prefix).isdecimal():
+                told = _text(entry / "device" / "pci_addr") or _text(entry / "pci_addr")
+                address = told or Path(os.path.realpath(entry / "device")).name
+                found.setdefault(address, []).append(f"{folder}/{entry.name}".lstrip("/"))
     return found
 
 
-def _existing(nodes: dict[str, list[str]], card: Path, family: Family, dev: Path) -> list[Path]:
-    paths = [dev / family.node_folder / name for name in nodes.get(card.name, ())]
+def _existing(nodes: dict[str, list[str]], card: Path, dev: Path) -> list[Path]:
+    paths = [dev / name for name in nodes.get(card.name, ())]
     return [path for path in paths if path.exists()]
-
-
-def _group_remedy(node: Path) -> str:
-    status = node.stat()
-    try:
-        group = grp.getgrgid(status.st_gid).gr_name
-    except KeyError:
-        group = str(status.st_gid)
-    return f"ask to become a member of the group {group}, then log in anew"
 
 
 def _text(path: Path) -> str:

@@ -137,6 +137,16 @@ def test_a_node_that_may_not_be_opened_names_the_group(host: Host, monkeypatch: 
     found = by_id(cards.xpu(host))["xpu-no-access"]
     assert found.remedy is not None
     assert "member of the group" in found.remedy
+    (Path(host.settings.dev_root) / "dri/renderD128").chmod(0o600)
+    shut = by_id(cards.xpu(host))["xpu-no-access"]
+    assert "lets no group in" in str(shut.remedy), "membership would not help"
+
+
+def test_nodes_of_older_gaudi_drivers_are_found(host: Host) -> None:
+    pci(host, "0000:03:00.0", "0x1da3", "0x120000", driver="habanalabs")
+    node(host, "class/habanalabs/hl0", "0000:03:00.0")
+    write_tree(Path(host.settings.dev_root), {"hl0": "", "hl_controlD0": ""})
+    assert set(by_id(cards.gaudi(host))) == {"gaudi"}
 
 
 def test_a_named_library_that_is_not_there_is_told(host: Host) -> None:
