@@ -25,7 +25,7 @@ from accel_tui.tui.widgets.grid import Grid
 from support.fake_client import FakeSupervisor
 from support.scene import key, run, runs, server
 from support.scenes import fall_silent
-from support.screening import Stage, staged
+from support.screening import SIZES, Stage, staged
 from support.screens import rows, text_grid
 
 
@@ -102,6 +102,37 @@ async def test_panes_are_reached_by_number_and_tab_and_maximised(tmp_path: Path)
         before = screen.query_one(DevicesPane).size.width
         await stage.press("less_than_sign")
         assert screen.query_one(DevicesPane).size.width == before - 2
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_tab_goes_on_from_every_pane_before_anything_has_run(size: tuple[int, int], tmp_path: Path) -> None:
+    async with staged(FakeSupervisor(server()), tmp_path, size) as stage:
+        for number in "123456":
+            await stage.press(number)
+            before = focused(stage)
+            await stage.press("tab")
+            assert focused(stage) != before
+            await stage.press(number, "m", "shift+tab")
+            assert focused(stage) != before
+            await stage.press("m")
+
+
+async def test_a_screen_that_is_too_small_starts_and_stops_nothing_and_comes_back(tmp_path: Path) -> None:
+    supervisor = busy()
+    async with staged(supervisor, tmp_path, (80, 24)) as stage:
+        await stage.press("3")
+        await stage.pilot.resize_terminal(59, 19)
+        await stage.settle()
+        assert "needs 60x20, this is 59x19" in text_grid(stage.app)
+        await stage.press("s", "enter", "delete", "y", "r", "l", "tab", "m", "1")
+        assert {verb for verb, _ in supervisor.asked} <= {"run_metrics", "devices_history"}
+        assert isinstance(stage.app.screen, MainScreen)
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.settle()
+        chosen = stage.app.desk.board.run
+        await stage.press("down")
+        assert focused(stage) == "Runs"
+        assert stage.app.desk.board.run != chosen
 
 
 async def test_exactly_one_title_is_a_chip(tmp_path: Path) -> None:

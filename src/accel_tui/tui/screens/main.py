@@ -217,6 +217,7 @@ class MainScreen(ExactScreen, Doer):
             pane.set_class(self._wish.maximised, "-maximised")
         for pane in self._panes.values():  # a child's request clears what the container remembers of its arrangement
             pane.refresh(layout=True)
+        self.call_after_refresh(self._keep_focus)
 
     def _mark(self, mode: Mode) -> None:
         for one in Mode:
@@ -238,6 +239,11 @@ class MainScreen(ExactScreen, Doer):
     def _refocus(self) -> None:
         """Into whatever is shown by now: somebody may have gone on to another pane meanwhile."""
         self._panes[self._wish.shown].take_focus()
+
+    def _keep_focus(self) -> None:
+        """A pane that was hidden, as all are on a screen that is too small, has lost it and is shown again."""
+        if self.focused is None and self.mode is not Mode.TINY:
+            self._refocus()
 
     def _regions(self, size: Size) -> Mapping[Widget, Region]:
         found = places(self.mode, size, self._panes, self._wish)
@@ -267,6 +273,8 @@ class MainScreen(ExactScreen, Doer):
         return pane.why_not(key) if pane is not None else super().why_not(key)
 
     async def action_do(self, key: str) -> None:
+        if self.mode is Mode.TINY and not key.startswith("app."):
+            return  # nothing is shown: what a key would start, stop or remove could not be seen
         pane = None if key in GENERAL else self.taker(key)
         if pane is not None:
             await pane.action_do(key)
@@ -331,9 +339,9 @@ class MainScreen(ExactScreen, Doer):
         self._step(-1)
 
     def _step(self, steps: int) -> None:
-        """The next pane in the order of their numbers; where all are visible, among those."""
+        """The next pane in the order of their numbers; beside the start card, of those that are visible."""
         order = [name for name, _ in self._numbered()]
-        if self._wish.start:
+        if "start" in self._places:
             order = [name for name in self._places if name in ("devices", "start", "runs", "log")]
         here = order.index(self._wish.shown) if self._wish.shown in order else 0
         self._enter(order[(here + steps) % len(order)])
