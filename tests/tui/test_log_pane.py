@@ -134,6 +134,7 @@ async def test_the_count_goes_on_while_the_log_grows(training: Written, tmp_path
         training.write("a needle\nand a needle\n")
         await look(stage)
         await stage.until(lambda: "2 hits" in text_of(stage), "the new count")
+        assert "no hits" not in text_of(stage)
 
 
 async def test_a_regular_expression_and_one_that_is_broken(failure: Written, tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ class AccelApp(App[str], inherit_bindings=False):
         self.desk.open(self)
         # As the first screen of a mode it stands there from the beginning; pushed, it would come after an empty one.
         self.add_mode(self.DEFAULT_MODE, self.first_screen)
-        self._endings: Endings | None = None
+        self.endings: Endings | None = None
+        """Lets signals and the loss of the terminal end it; set before it runs."""
         self.outside: LeaveFor | None = None
         """What the screen was left for; it is opened again afterwards."""
         self.late = Late(self.services, own_themes, keymap.problems)
@@ -102,10 +103,6 @@ class AccelApp(App[str], inherit_bindings=False):
     def on_leave_for(self, message: LeaveFor) -> None:
         self.outside = message
         self.exit()
-
-    def use(self, endings: Endings) -> None:
-        """Let signals and the loss of the terminal end it; before it runs."""
-        self._endings = endings
 
     def on_load(self) -> None:
         self.begin()  # the answer comes while the screen is being made
@@ -119,8 +116,8 @@ class AccelApp(App[str], inherit_bindings=False):
         self.feed.start()
 
     def on_mount(self) -> None:
-        if self._endings is not None:
-            self._endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
+        if self.endings is not None:
+            self.endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
         self.set_interval(1.0, self.desk.tick)
         if self._options.selected is not None:
             self.desk.select(self._options.selected)

@@ -40,7 +40,7 @@ def run_screen(
     while True:
         app = _application(state_dir, settings, environment, cwd, options, looked_at=looked_at)
         with Endings() as endings:
-            app.use(endings)
+            app.endings = endings
             demo = app.run()
         if app.failure is not None:
             raise app.failure

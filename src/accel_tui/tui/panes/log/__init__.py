@@ -375,8 +375,6 @@ class LogPane(Pane):
             self.services.desk.say(f"searched on from the {'beginning' if ahead else 'end'} of the log")
         elif not found and trouble:
             self.services.desk.say(f"no error or warning {'below' if ahead else 'above'}")
-        elif not found:
-            self.services.desk.say("no hits")
 
     # Trouble and ranks
 
