@@ -286,6 +286,10 @@ async def test_silence_is_shown_and_ends(tmp_path: Path) -> None:
         supervisor.silent = None
         await stage.press("R")
         await stage.until(lambda: "has not answered" not in text_grid(stage.app), "the return")
+        stage.clock.now += 60
+        supervisor.tell("heartbeat", {})
+        await fall_silent(supervisor, stage, 0)
+        assert "has not answered for 20 s" not in text_grid(stage.app), "what is said of now is not that of before"
 
 
 async def test_keys_of_ones_own_reach_foot_help_and_hand(tmp_path: Path) -> None:

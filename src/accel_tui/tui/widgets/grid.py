@@ -251,6 +251,10 @@ class Grid(Painted, can_focus=True):
     def on_resize(self) -> None:
         self._clamp()
 
+    def on_show(self) -> None:
+        self._clamp()  # rows that came while it was hidden found no height
+        self.refresh()
+
     def on_focus(self) -> None:
         self._repaint_rows(self._cursor)
 

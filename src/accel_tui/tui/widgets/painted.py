@@ -44,6 +44,10 @@ class Painted(Widget):
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, self._follow_theme)
 
+    def on_hide(self) -> None:
+        """Forget the last drawing: what is told while there is no size to compare in differs in no cell from it."""
+        self.refresh()
+
     def _follow_theme(self, _theme: Theme) -> None:
         self._palette = self._glyphs = None
         self.refresh()
