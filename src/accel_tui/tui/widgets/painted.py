@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import events, on
 from textual.strip import Strip
 from textual.theme import Theme
 from textual.widget import Widget
@@ -44,7 +45,8 @@ class Painted(Widget):
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, self._follow_theme)
 
-    def on_hide(self) -> None:
+    @on(events.Hide)
+    def _forget_drawing(self) -> None:
         """Forget the last drawing: what is told while there is no size to compare in differs in no cell from it."""
         self.refresh()
 
