@@ -124,9 +124,10 @@ def test_without_a_terminal_the_state_is_printed_once(cli: CommandLine) -> None:
         answer = cli(*argv).expect(0)
         assert "cpu" in answer.out
         assert "No runs yet." in answer.out
-    with terminal(TERM="dumb") as shown:
-        assert shown.wait() == 0
-    assert b"cpu" in shown.seen
+    for name in ("dumb", ""):
+        with terminal(TERM=name) as shown:
+            assert shown.wait() == 0
+        assert b"cpu" in shown.seen
 
 
 def test_plain_on_a_terminal_prints_changes_until_interrupted(cli: CommandLine) -> None:

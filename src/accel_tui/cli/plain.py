@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def run(context: Context) -> int:
     """Print the state once; on a terminal that is not dumb go on with its changes until interrupted."""
     _print_state(context, seen_here(context, context.client.devices()), context.client.runs())
-    if not sys.stdout.isatty() or context.environment.get("TERM", "dumb") == "dumb":
+    if not sys.stdout.isatty() or _is_dumb(context):
         return 0
     try:
         _print_changes(context)
@@ -36,7 +36,11 @@ def run(context: Context) -> int:
 def screen_can_be_shown(context: Context) -> bool:
     """Whether this is a terminal that can draw, and plain lines were not asked for."""
     able = sys.stdin.isatty() and sys.stdout.isatty()
-    return able and not context.arguments.plain and context.environment.get("TERM", "dumb") not in ("dumb", "")
+    return able and not context.arguments.plain and not _is_dumb(context)
+
+
+def _is_dumb(context: Context) -> bool:
+    return context.environment.get("TERM", "") in ("dumb", "")
 
 
 def validate(context: Context) -> None:

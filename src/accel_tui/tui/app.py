@@ -27,6 +27,7 @@ from accel_tui.tui.services import Services
 from accel_tui.tui.styles import BASE
 from accel_tui.tui.theme import DEFAULT, fitting, load_themes
 from accel_tui.tui.widgets.painted import ASCII_CLASS
+from accel_tui.tui.widgets.scrollbars import draw_scrollbars
 
 if TYPE_CHECKING:
     import datetime
@@ -81,6 +82,7 @@ class AccelApp(App[str], inherit_bindings=False):
         self.register_theme(theme_of(palette))
         self.theme = palette.name
         self.set_class(options.ascii_only, ASCII_CLASS)
+        draw_scrollbars(ascii_only=options.ascii_only)
         self.animation_level = "none"
         keymap = load_keymap(Path(settings.config_dir) / "keymap.toml")
         self.set_keymap(dict(keymap.keys))
@@ -119,6 +121,8 @@ class AccelApp(App[str], inherit_bindings=False):
         if self.endings is not None:
             self.endings.attach(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
         self.set_interval(1.0, self.desk.tick)
+        # Back in the foreground: the terminal shows nothing of what was drawn before.
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         if self._options.selected is not None:
             self.desk.select(self._options.selected)
         self.late.begin(self, alone=self.alone)
