@@ -256,3 +256,24 @@ def test_since_a_time_that_the_lines_bear(cli: CommandLine, own_world: Path) -> 
     )
     log.write_text("no line bears a time\n")
     assert "its lines bear none" in cli("logs", "--file", str(log), "--since", "10m").expect(2).err
+
+
+def test_a_folder_of_rank_files_is_one_log(cli: CommandLine, own_world: Path) -> None:
+    for rank, minutes in ((0, (1, 3)), (1, (2, 4))):
+        folder = own_world / f"ranks/none_abc/attempt_0/{rank}"
+        folder.mkdir(parents=True)
+        lines = [f"2026-11-30T12:0{minute}:00Z minute {minute}\n" for minute in minutes]
+        (folder / "stderr.log").write_text("".join(lines))
+    ranks = str(own_world / "ranks")
+    every = cli("logs", "--file", ranks).expect(0).out.splitlines()
+    assert [(line[:8], line[-1]) for line in every] == [
+        ("[rank 0]", "1"), ("[rank 1]", "2"), ("[rank 0]", "3"), ("[rank 1]", "4"),
+    ]  # fmt: skip
+    assert cli("logs", "--file", ranks, "--rank", "1").expect(0).out.count("\n") == 2
+    assert "minute 4" in cli("logs", "--file", ranks, "--since", "2026-11-30T12:03:30Z").expect(0).out
+    with terminal("view", "--file", ranks) as shown:
+        shown.read_until(b"minute 4")
+        shown.press(b"q")
+        assert shown.wait() == 0
+    (own_world / "none").mkdir()
+    assert "belongs to a rank" in cli("logs", "--file", str(own_world / "none")).expect(3).err

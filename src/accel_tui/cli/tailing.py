@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from accel_tui.logs.follow import follow
 from accel_tui.logs.lines import Line, last_frame
+from accel_tui.logs.rankfiles import rank_files
 from accel_tui.logs.source import FileSource
-from accel_tui.model.errors import UsageError
+from accel_tui.model.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +31,7 @@ def text_of(line: Line) -> str:
 
 
 def named_file(wanted: argparse.Namespace) -> Path | None:
-    """The file of `--file`, which can be read; None where a run is meant.
+    """The file of `--file`, which can be read, or a folder with files of ranks; None where a run is meant.
 
     Raises:
         UsageError: both or neither of RUN and `--file` are given.
@@ -41,6 +42,10 @@ def named_file(wanted: argparse.Namespace) -> Path | None:
     if wanted.file is None:
         return None
     path = Path(wanted.file).expanduser()
+    if path.is_dir():
+        if not rank_files(path):
+            raise FileError(f"{path}: no file in it belongs to a rank", remedy="name a log file, or torchrun's log-dir")
+        return path
     FileSource.existing(path)
     return path
 

@@ -228,12 +228,17 @@ def standing(path: Path) -> Path:
 LogSource: TypeAlias = "FileSource | PackedSource"
 
 
-def open_log(path: Path) -> LogSource:
-    """The bytes of a log, packed or not; one that is not there yet is empty until it comes.
+def open_log(path: Path, *, look_bytes: int | None = None) -> LogSource:
+    """The bytes of a log, packed or not; one that is not there yet is empty until it comes. A folder's are those of
+    the files of its ranks, merged, at most `look_bytes` of them at a look.
 
     Raises:
-        FileError: it is compressed and cannot be unpacked.
+        FileError: it is compressed and cannot be unpacked, or a folder without files of ranks.
     """
+    if path.is_dir():
+        from accel_tui.logs.rankfiles import MergedSource
+
+        return MergedSource(path, look_bytes=look_bytes)
     place = standing(path)
     try:
         with place.open("rb") as file:

@@ -24,7 +24,9 @@ EXAMPLE = "accel-tui logs last -f --rank 0"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the verb takes."""
     parser.add_argument("ref", metavar="RUN", nargs="?", help="id, name, first letters of an id, or `last`")
-    parser.add_argument("--file", metavar="PATH", help="a log file instead of a run")
+    parser.add_argument(
+        "--file", metavar="PATH", help="a log file, or a folder with a file for each rank, instead of a run"
+    )
     parser.add_argument("-f", "--follow", action="store_true", help="go on as it grows")
     parser.add_argument("--rank", type=int, metavar="N", help="only lines of this rank")
     parser.add_argument("--grep", metavar="RE", help="only lines that this regular expression finds")
@@ -45,9 +47,9 @@ def run(context: Context) -> int:
             raise UsageError("--raw gives every byte, so --rank, --grep and --errors cannot stand beside it")
         context.output.raw(b"")  # refuses a terminal before anything is read
     path, ended = _log(context)
-    start = 0 if wanted.since is None else _since(wanted.since, path)
     try:
         with open_log(path) as source:
+            start = 0 if wanted.since is None else _since(wanted.since, path, source)
             if wanted.raw:
                 _copy(context, source, start, ended)
             else:
@@ -135,7 +137,7 @@ def _log(context: Context) -> tuple[Path, Callable[[], bool]]:
     return Path(found.folder) / "log", lambda: context.client.run(found.id).state is RunState.FINISHED
 
 
-def _since(text: str, log: Path) -> int:
+def _since(text: str, log: Path, source: ByteSource) -> int:
     """The offset of the first line that was written at or after a moment.
 
     The keeper's record of times says so; where there is none, the times that stand in the lines do.
@@ -144,18 +146,17 @@ def _since(text: str, log: Path) -> int:
         UsageError: no such moment, or a log without times of either kind.
     """
     from accel_tui.logs.lines import line_start
-    from accel_tui.logs.packed import open_log, standing
+    from accel_tui.logs.packed import standing
     from accel_tui.logs.stamps import offset_since
     from accel_tui.logs.times import moment_of, offset_at, read_times
 
     moment = moment_of(text, time.time())
     record = log.with_name("log.times")
-    with open_log(log) as source:
-        if record.exists() or not standing(log).exists():
-            offset = offset_at(read_times(record), moment)
-            # A last line without an end was begun before: nothing was written since.
-            return offset if offset >= source.size() else line_start(source, offset)
-        found = offset_since(source, moment)
+    if not log.is_dir() and (record.exists() or not standing(log).exists()):
+        offset = offset_at(read_times(record), moment)
+        # A last line without an end was begun before: nothing was written since.
+        return offset if offset >= source.size() else line_start(source, offset)
+    found = offset_since(source, moment)
     if found is None:
         raise UsageError("this log has no record of times, and its lines bear none, so --since cannot be answered")
     return found

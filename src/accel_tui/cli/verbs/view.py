@@ -18,7 +18,11 @@ EXAMPLE = "accel-tui view --file train.log"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the verb takes."""
     parser.add_argument("ref", metavar="RUN", nargs="?", help="id, name, first letters of an id, or `last`")
-    parser.add_argument("--file", metavar="PATH", help="a log file instead of a run; no supervisor is asked")
+    parser.add_argument(
+        "--file",
+        metavar="PATH",
+        help="a log file, or a folder with a file for each rank, instead of a run; no supervisor is asked",
+    )
     parser.add_argument("--theme", metavar="NAME", help="colours")
 
 

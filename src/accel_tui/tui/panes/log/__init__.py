@@ -10,6 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 
 from accel_tui.logs.packed import LogSource, open_log
+from accel_tui.logs.rankfiles import LOOK_BYTES
 from accel_tui.logs.ranks import OfRank, ranks_in, split_rank
 from accel_tui.logs.search import Both, Finder
 from accel_tui.logs.severity import Problems
@@ -140,7 +141,7 @@ class LogPane(Pane):
             self._source.close()
         self._source = None
         try:
-            self._source = None if subject is None else open_log(subject.log)
+            self._source = None if subject is None else open_log(subject.log, look_bytes=LOOK_BYTES)
         except FileError as fault:
             self.services.desk.say(fault)
         self._times = None if subject is None or subject.times is None else Times(subject.times)

@@ -36,4 +36,6 @@ def of_run(run: Run | None) -> Subject | None:
 
 def of_file(path: Path) -> Subject:
     """Any file; one of a run folder has its record of times beside it."""
-    return Subject(str(path), path.name, path, path.with_name("log.times") if path.name == "log" else None)
+    return Subject(
+        str(path), path.name, path, path.with_name("log.times") if path.name == "log" and not path.is_dir() else None
+    )
