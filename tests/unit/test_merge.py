@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
-from accel_tui.devices.merge import Layer, join_devices, join_holders, join_readings
-from accel_tui.model.devices import Device, DeviceState, Holder, Reading, ReadingStatus, absent, denied, failed, ok
+from accel_tui.devices.merge import Layer, join_devices, join_holders, join_readings, share_claims
+from accel_tui.model.devices import (
+    Device,
+    DeviceState,
+    DeviceView,
+    Holder,
+    Reading,
+    ReadingStatus,
+    ReservedBy,
+    absent,
+    denied,
+    failed,
+    ok,
+)
 
 KEY = "pci:0000:17:00.0"
 
@@ -72,3 +85,14 @@ def test_holders_are_united_by_process() -> None:
     first = Layer("a", holders={KEY: [Holder(7, None, "python"), Holder(3, "ana", None)]})
     second = Layer("b", holders={KEY: [Holder(7, "kx3", None)]})
     assert join_holders(KEY, [first, second]) == (Holder(3, "ana", None), Holder(7, "kx3", "python"))
+
+
+def test_a_card_and_its_tiles_know_each_others_claims() -> None:
+    keys = ("pci:0000:1a:00.0", "pci:0000:1a:00.0#0", "pci:0000:1a:00.0#1", "pci:0000:2a:00.0")
+    bare = [DeviceView(Device(key, "xpu", "xpu", "GPU")) for key in keys]
+    claim = ReservedBy("run-1", "ana", None)
+    halves = share_claims([bare[0], replace(bare[1], reserved_by=claim), *bare[2:]])
+    assert [view.reserved_by for view in halves] == [claim, claim, None, None]
+    stranger, own = Holder(7, "ben", "python"), Holder(8, "ana", "python", run="run-1")
+    held = share_claims([replace(bare[0], holders=(stranger, own)), *bare[1:]])
+    assert [view.holders for view in held] == [(stranger, own), (stranger,), (stranger,), ()]

@@ -9,7 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from accel_tui.model.devices import Device, DeviceState, Holder, Problem, Reading, ReadingStatus
+from accel_tui.model.devices import (
+    Device,
+    DeviceState,
+    DeviceView,
+    Holder,
+    Problem,
+    Reading,
+    ReadingStatus,
+    ReservedBy,
+)
 from accel_tui.vendors.xpu import order
 
 if TYPE_CHECKING:
@@ -87,6 +96,31 @@ def join_holders(key: str, layers: Iterable[Layer]) -> tuple[Holder, ...]:
             other = known.get(holder.pid, holder)
             known[holder.pid] = replace(other, user=other.user or holder.user, command=other.command or holder.command)
     return tuple(sorted(known.values(), key=lambda holder: holder.pid))
+
+
+def share_claims(views: Sequence[DeviceView]) -> tuple[DeviceView, ...]:
+    """Claims of cards and their tiles told of each other.
+
+    A card of which a tile is reserved is not free; nor is a tile whose card a process has open that is no run of ours,
+    as nobody can tell which of the tiles it uses.
+    """
+    cards = {view.device.key: view for view in views}
+    claimed: dict[str, ReservedBy] = {}
+    for view in views:
+        card, _, tile = view.device.key.partition("#")
+        if tile and view.reserved_by is not None:
+            claimed.setdefault(card, view.reserved_by)
+    shared = []
+    for view in views:
+        card, _, tile = view.device.key.partition("#")
+        if not tile and view.reserved_by is None and card in claimed:
+            shared.append(replace(view, reserved_by=claimed[card]))
+        elif tile and not view.holders and card in cards:
+            strangers = tuple(holder for holder in cards[card].holders if holder.run is None)
+            shared.append(replace(view, holders=strangers) if strangers else view)
+        else:
+            shared.append(view)
+    return tuple(shared)
 
 
 def _join(found: Sequence[Device]) -> Device:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from accel_tui.devices.deadlines import Deadlines
 from accel_tui.devices.indexes import IndexMap
-from accel_tui.devices.merge import CORE_READINGS, Layer, join_devices, join_holders, join_readings
+from accel_tui.devices.merge import CORE_READINGS, Layer, join_devices, join_holders, join_readings, share_claims
 from accel_tui.devices.poller import Poller
 from accel_tui.devices.probes import Probe
 from accel_tui.devices.registry import SourceEntry, sources
@@ -141,7 +141,7 @@ class Sampler:
             for device in devices
         )
         problems = [*self._problems, *(p for poller in self._pollers for p in poller.problems()), *silent, *moved]
-        return Inventory(self._host, time_text(self._wall()), views, tuple(dict.fromkeys(problems)))
+        return Inventory(self._host, time_text(self._wall()), share_claims(views), tuple(dict.fromkeys(problems)))
 
     def subscribe(self, *, watch: bool = True) -> Subscription:
         """Changes from now on. While one that watches is open, sources are sampled every second."""

@@ -113,8 +113,8 @@ def _cpu(board: Board) -> Standing:
 
 
 def _run_on(key: str, board: Board) -> Run | None:
-    """The live run of ours that has this device; a queued one only when the device was given to it."""
-    runs = [run for run in board.live if key in run.devices or _card(key) in run.devices]
+    """The live run of ours that has this device, all of it or a tile; a queued one only when it was given to it."""
+    runs = [run for run in board.live if {key, _card(key)} & {*run.devices} or key in map(_card, run.devices)]
     occupying = [run for run in runs if run.state is not RunState.QUEUED]
     view = board.device(key)
     if occupying:

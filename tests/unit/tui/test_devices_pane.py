@@ -218,3 +218,11 @@ def test_the_number_in_a_mask_is_shown_where_it_is_not_the_position(width: int) 
     assert "mask 0" in "".join(piece.text for piece in details.brief(shifted))
     usual = rows.columns((first, second), width, "usual", history=False, glyphs=GLYPHS)
     assert "MASK" not in [column.title for column in usual]
+
+
+def test_a_card_is_not_free_while_a_run_has_a_tile_of_it() -> None:
+    card = xpu_server().devices[0]
+    tiles = [replace(card, device=replace(card.device, key=f"{card.device.key}#{tile}")) for tile in (0, 1)]
+    mine = run("20261130-000000-aaaa", "half", RunState.RUNNING, devices=(tiles[0].device.key,))
+    shown = stands(board(card, *tiles, of=(mine,)))
+    assert [(one.words, one.free) for one in shown.values()] == [("half", False), ("half", False), ("free", True)]
