@@ -76,7 +76,7 @@ def standing(view: DeviceView, board: Board, user: str, idle_since: float | None
         words = f"stale {duration(age)}"
         if not _answers(view):
             return Standing("stale", "warn", words, _stale_detail(view), reason=f"{words}: it does not answer")
-        # A tool or library that hangs costs its readings: what else looks at the card vouches for it, and `auto` takes it.
+        # A tool or library that hangs costs its readings: another source vouches for the card, and `auto` takes it.
         if ours is None and not view.holders and view.reserved_by is None:
             return Standing("stale", "warn", words, _stale_detail(view))
     if ours is not None:
