@@ -87,6 +87,13 @@ async def test_truncated_removed_and_made_again_while_it_is_followed(tmp_path: P
         shown.log.unlink()
         await look(stage)
         assert "made again" in text_of(stage), "what is open stays readable"
+        stage.app.desk.tick()
+        await stage.settle()
+        assert "The file was deleted at" in text_of(stage)
+        shown.log.write_text("and back\n")
+        await look(stage)
+        assert "and back" in text_of(stage)
+        assert "The file was deleted" not in text_of(stage)
 
 
 @pytest.mark.parametrize("locale", ["C.UTF-8", pytest.param("C", marks=pytest.mark.slow)])

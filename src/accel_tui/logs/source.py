@@ -44,6 +44,12 @@ class FileSource:
         self._descriptor: int | None = None
         self._last_size = 0
         self._generation = 0
+        self._deleted = False
+
+    @property
+    def deleted(self) -> bool:
+        """Whether the file was taken away, as noticed by `size`: what is open can still be read, and does not grow."""
+        return self._deleted
 
     @classmethod
     def existing(cls, path: Path) -> FileSource:
@@ -124,8 +130,10 @@ class FileSource:
         """Open what stands at the path now, when it is another file than the open one."""
         try:
             named = self.path.stat()
-        except OSError:
-            return  # not there yet, or deleted: what is open stays readable
+        except OSError as fault:  # not there yet, or deleted: what is open stays readable
+            self._deleted = self._descriptor is not None and fault.errno == errno.ENOENT
+            return
+        self._deleted = False
         if self._descriptor is not None:
             opened = os.fstat(self._descriptor)
             if (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino):

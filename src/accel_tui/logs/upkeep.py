@@ -17,6 +17,13 @@ _ALIGNED = 1024 * 1024
 HEAD_SHARE = 8
 """An eighth of what is kept is the beginning, with the configuration and the first steps; the rest is the end."""
 
+DISK_NOTE = "disk "
+"""Begins the note of a live run that says how full its disk is."""
+DISK_QUESTION = " and this log grows"
+"""Stands in that note where the disk is so full that a person is asked whether to stop the run."""
+CAP_NOTE = "log cannot be capped"
+"""Begins the note of a live run whose log may grow on, as its file system gives no part of a file back."""
+
 
 class NotReleasableError(OSError):
     """The file system cannot give a part of a file back."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accel_tui.logs.packed import SUFFIX, pack
-from accel_tui.logs.upkeep import NotReleasableError, release, used_share
+from accel_tui.logs.upkeep import CAP_NOTE, DISK_NOTE, DISK_QUESTION, NotReleasableError, release, used_share
 from accel_tui.model.runs import Run, RunState
 from accel_tui.model.times import time_seconds
 from accel_tui.protocol.messages import read_object
@@ -32,8 +32,6 @@ OLD_SECONDS = 3600.0
 """How often old logs are looked for."""
 WARN_SHARE, ASK_SHARE = 0.90, 0.95
 """From so full on the runs that write there carry a note, and the question whether to stop the one that fills it."""
-BEGIN = "disk "
-"""Begins every note of this kind."""
 _DAY = 86400.0
 
 
@@ -46,8 +44,7 @@ class LogUpkeep:
         """When a log was looked at last, and how long it was."""
         self._rates: dict[str, float] = {}
         self._cannot: set[str] = set()
-        """Runs whose file system cannot give a part of a file back; said once."""
-        self._told = 0.0
+        """Runs whose file system cannot give a part of a file back."""
 
     async def poll(self) -> None:
         """Go on until cancelled."""
@@ -73,8 +70,10 @@ class LogUpkeep:
             if released:
                 log.info("run %s: %d bytes of its log were given back to the disk", entry.id, released)
         self._say(live, share)
+        here = {entry.id for entry in live}
+        self._cannot &= here
         for known in (self._sizes, self._rates):
-            for gone in known.keys() - {entry.id for entry in live}:
+            for gone in known.keys() - here:
                 del known[gone]
 
     def _measure(self, entry: Entry) -> None:
@@ -97,7 +96,6 @@ class LogUpkeep:
             return release(Path(entry.run.folder) / "log", most)
         except NotReleasableError:
             self._cannot.add(entry.id)
-            self._note(f"the log of {entry.run.name} cannot be capped: its file system gives no part of a file back")
         except FileNotFoundError:
             return 0
         except OSError as error:
@@ -108,21 +106,29 @@ class LogUpkeep:
         """Put the note on every live run, or take it away."""
         fastest = max(live, key=lambda entry: self._rates.get(entry.id, 0.0), default=None)
         for entry in live:
-            said = self._words(entry, share, fills=entry is fastest)
-            others = tuple(note for note in entry.run.notes if not note.startswith(BEGIN))
-            notes = (*others, said) if said else others
-            if notes != entry.run.notes:
+            said = [note for note in (self._uncapped(entry), self._words(entry, share, fills=entry is fastest)) if note]
+            before = entry.run.notes
+            others = [note for note in before if not note.startswith((DISK_NOTE, CAP_NOTE))]
+            notes = (*others, *said)
+            if notes != before:
                 self._service.book.update(entry, notes=notes)
-                if said:
-                    self._note(f"{entry.run.name}: {said}")
+                for note in said:
+                    if note not in before:
+                        self._note(f"{entry.run.name}: {note}")
+
+    def _uncapped(self, entry: Entry) -> str | None:
+        """What is said once its log is longer than it may be and nothing of it can be given back."""
+        if entry.id not in self._cannot:
+            return None
+        return f"{CAP_NOTE}: its file system gives no part of a file back, so it goes on growing"
 
     def _words(self, entry: Entry, share: float | None, *, fills: bool) -> str | None:
         if share is None or share < WARN_SHARE:
             return None
-        full = f"{BEGIN}{int(100 * share)} % full"
+        full = f"{DISK_NOTE}{int(100 * share)} % full"
         if share < ASK_SHARE or not fills or not self._rates.get(entry.id):
             return full
-        return f"{full} and this log grows: free space, or stop the run (accel-tui stop {entry.id})"
+        return f"{full}{DISK_QUESTION}: free space, or stop the run (accel-tui stop {entry.id})"
 
     def _note(self, message: str) -> None:
         log.warning("%s", message)

@@ -24,6 +24,7 @@ from accel_tui.tui.glyphs import Glyphs
 from accel_tui.tui.panes import Pane
 from accel_tui.tui.panes.log import words
 from accel_tui.tui.panes.log.bars import LiveBars
+from accel_tui.tui.panes.log.cutting import Cutting
 from accel_tui.tui.panes.log.dress import Columns, dressed
 from accel_tui.tui.panes.log.finding import FindLine, Search, seek
 from accel_tui.tui.panes.log.places import Places
@@ -31,7 +32,7 @@ from accel_tui.tui.panes.log.subject import Subject, of_file, of_run
 from accel_tui.tui.panes.log.taking import Taking
 from accel_tui.tui.services import Services
 from accel_tui.tui.widgets.lines import Lines
-from accel_tui.tui.widgets.logline import Dressed, LogLine, Status, spread
+from accel_tui.tui.widgets.logline import Dressed, LogLine, spread
 from accel_tui.tui.widgets.logview import LogView
 from accel_tui.tui.widgets.painted import ASCII_CLASS
 from accel_tui.tui.widgets.pieces import LONGEST, Cell, Ends, Piece, Rule
@@ -79,7 +80,7 @@ class LogPane(Pane):
         self._columns = Columns()
         self._bars = LiveBars()
         self._hidden_cards: set[str] = set()
-        self._cut: tuple[int, float] = (0, 0.0)
+        self._cutting = Cutting()
 
     def compose(self) -> ComposeResult:
         keys = tuple(
@@ -129,6 +130,7 @@ class LogPane(Pane):
             self._times.look()
         self.view.say_when_empty(self.empty(*words.nothing(board, subject)))
         self._arrange_columns()
+        self._show_cut()
         self._show_around(board, None if subject is None else subject.run)
         self._show_border()
 
@@ -145,7 +147,7 @@ class LogPane(Pane):
         except FileError as fault:
             self.services.desk.say(fault)
         self._times = None if subject is None or subject.times is None else Times(subject.times)
-        self._rank, self._finder, self._only_hits, self._cut = None, None, False, (0, 0.0)
+        self._rank, self._finder, self._only_hits, self._cutting = None, None, False, Cutting()
         self._ranks = frozenset() if self._source is None else _ranks_at_ends(self._source)
         if self.find.is_open:
             self.find.close()
@@ -227,20 +229,18 @@ class LogPane(Pane):
 
     def on_log_view_changed(self, message: LogView.Changed) -> None:
         message.stop()
-        self._mark_cut(message.status)
+        self._show_cut()
         self._arrange_columns()
         self._search.count()
         self._show_around(self.board, None if self._subject is None else self._subject.run)
         self._show_border()
 
-    def _mark_cut(self, status: Status) -> None:
-        """Remember when the file was cut or replaced, and say so until another log is opened."""
-        if status.replaced != self._cut[0]:
-            self._cut = (status.replaced, self.services.clock())
-        self.set_class(bool(self._cut[0]) and not self.strip, "-cut")
-        if self._cut[0]:
-            line = words.replaced(*self._cut, self.board.now, self.services.zone, self.glyphs)
-            self.query_one("#cut", Lines).show([line])
+    def _show_cut(self) -> None:
+        """Say when the file was cut, replaced or deleted, until another log is opened."""
+        self._cutting.look(self._source, self.view.status.replaced, self.services.clock())
+        line = self._cutting.line(self.board, self.services.zone, self.glyphs)
+        self.set_class(line is not None and not self.strip, "-cut")
+        self.query_one("#cut", Lines).show([] if line is None else [line])
 
     # Verbs
 

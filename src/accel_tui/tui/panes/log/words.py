@@ -180,6 +180,15 @@ def length(status: Status) -> str:
     return f"{'' if status.exact else 'about '}{number} {'line' if status.total == 1 else 'lines'}"
 
 
+def deleted(when: float, now: float, zone: datetime.tzinfo | None, glyphs: Glyphs) -> Cell:
+    """That the file was taken away while it was shown."""
+    return (
+        Piece(f"{glyphs.text('warning')} ", "warn"),
+        Piece(f"The file was deleted at {moment(when, now, zone)}: ", "text"),
+        Piece("what it held is shown until you leave.", "muted"),
+    )
+
+
 def replaced(count: int, when: float, now: float, zone: datetime.tzinfo | None, glyphs: Glyphs) -> Cell:
     """That the file was cut or replaced while it was shown."""
     times = "" if count == 1 else f", {count} times by now"
