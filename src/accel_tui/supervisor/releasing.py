@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.25
 SILENT_SECONDS = 15.0
 """After this long without a fresh sample, or with memory in use that nobody holds, the lock alone decides."""
+RESET_SECONDS = 60.0
+"""So long a driver that says that it resets the card after its release is believed."""
 
 _BUSY = (DeviceState.RELEASING, DeviceState.RESETTING)
 
@@ -103,12 +105,13 @@ class Releasing:
         holder = next((one for one in view.holders if one.run == left.run), None)
         if holder is not None:
             return f"; process {holder.pid} has it open still"
+        fresh = self._service.sampler.sampled_since(left.since)
+        if fresh and view.device.state in _BUSY and waited <= RESET_SECONDS:
+            return f"; it is {view.device.state.value}"
         if waited > SILENT_SECONDS:
             return None
-        if not self._service.sampler.sampled_since(left.since):
+        if not fresh:
             return "; its device was not looked at since"
-        if view.device.state in _BUSY:
-            return f"; it is {view.device.state.value}"
         bare = DeviceView(view.device, view.readings, view.holders)
         if view.device.vendor == "gaudi" and not view.device.simulated and hidden_use_bytes(bare):
             return "; its memory is in use still"
