@@ -24,7 +24,7 @@ from accel_tui.tui.screens.sheet import Sheet
 from accel_tui.tui.widgets.grid import Grid
 from support.fake_client import FakeSupervisor
 from support.scene import key, run, runs, server
-from support.scenes import fall_silent
+from support.scenes import JOB, fall_silent
 from support.screening import SIZES, Stage, staged
 from support.screens import rows, text_grid
 
@@ -172,6 +172,19 @@ async def test_dialogs_survive_small_screens(tmp_path: Path) -> None:
             await stage.pilot.resize_terminal(20, 5)
             await stage.pilot.resize_terminal(60, 20)
             await stage.press("escape")
+
+
+@pytest.mark.parametrize("verb", ["session.open", "session.save", "app.palette", "app.help", "app.notices", "run.stop"])
+async def test_a_dialog_that_is_closed_before_it_is_there_leaves_no_trace(verb: str, tmp_path: Path) -> None:
+    async with staged(busy(), tmp_path) as stage:
+        stage.app.desk.draft(JOB)
+        await main(stage).action_do(verb)
+        dialog = stage.app.screen
+        assert not isinstance(dialog, MainScreen)
+        dialog.dismiss()
+        await stage.settle()
+        await stage.press("3")
+        assert focused(stage) == "Runs"
 
 
 async def test_64_cards_scroll_and_keep_the_cursor(tmp_path: Path) -> None:

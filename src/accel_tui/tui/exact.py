@@ -63,4 +63,10 @@ class ExactModalScreen(ModalScreen[Any]):
         if self._left:
             return AwaitComplete()
         self._left = True
+        if not self.is_mounted:  # its key and the one that closes it came together: what it mounts must be there first
+            self.call_later(self._leave, result)
+            return AwaitComplete()
         return super().dismiss(result)
+
+    def _leave(self, result: Any) -> None:
+        super().dismiss(result)
