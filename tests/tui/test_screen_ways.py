@@ -107,14 +107,13 @@ async def test_panes_are_reached_by_number_and_tab_and_maximised(tmp_path: Path)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_tab_goes_on_from_every_pane_before_anything_has_run(size: tuple[int, int], tmp_path: Path) -> None:
     async with staged(FakeSupervisor(server()), tmp_path, size) as stage:
-        for number in "123456":
+        for number in "126":  # one that the start card leaves visible, two that it covers
             await stage.press(number)
             before = focused(stage)
             await stage.press("tab")
             assert focused(stage) != before
-            await stage.press(number, "m", "shift+tab")
-            assert focused(stage) != before
-            await stage.press("m")
+        await stage.press("2", "m", "shift+tab")
+        assert focused(stage) != "Job"
 
 
 async def test_a_screen_that_is_too_small_starts_and_stops_nothing_and_comes_back(tmp_path: Path) -> None:
@@ -185,6 +184,17 @@ async def test_a_dialog_that_is_closed_before_it_is_there_leaves_no_trace(verb: 
         await stage.settle()
         await stage.press("3")
         assert focused(stage) == "Runs"
+
+
+async def test_with_ascii_nothing_else_is_drawn_where_words_are_cut(tmp_path: Path) -> None:
+    async with staged(busy(), tmp_path, (60, 20), Options(ascii_only=True)) as stage:
+        for pressed in ("4", "5", "o", "escape", "question_mark"):
+            await stage.press(pressed)
+            assert text_grid(stage.app).isascii(), pressed
+        await stage.pilot.resize_terminal(110, 32)
+        await stage.press("escape")
+        assert text_grid(stage.app).isascii()
+        assert ".." in text_grid(stage.app)
 
 
 async def test_64_cards_scroll_and_keep_the_cursor(tmp_path: Path) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from textual import events, on
 from textual.containers import Vertical
 from textual.content import Content
 
+from accel_tui.tui.glyphs import GLYPHS
 from accel_tui.tui.widgets.painted import ASCII_CLASS
-from accel_tui.tui.widgets.pieces import Cell, Piece, clean
+from accel_tui.tui.widgets.pieces import Cell, Piece, cell_width, clean, fit
+
+_AROUND = 4
+"""Columns of the border beside a title: both corners, and a blank beside each."""
 
 
 class Frame(Vertical):
@@ -82,6 +87,11 @@ class Frame(Vertical):
         self.set_class(self.app.has_class(ASCII_CLASS), ASCII_CLASS)
         self._write()
 
+    @on(events.Resize)
+    def _fit_again(self) -> None:
+        if self.has_class(ASCII_CLASS):
+            self._write()
+
     def on_descendant_focus(self) -> None:
         self._write()
 
@@ -98,8 +108,15 @@ class Frame(Vertical):
         else:
             title = (Piece(number, "faint"), Piece(self._title_name, "strong", bold=True))
         about = (Piece(" "), *self._about) if self._about else ()
-        self.border_title = _content((*title, *about), ascii_only)
-        self.border_subtitle = _content(self._facts, ascii_only)
+        self.border_title = self._fitted((*title, *about), ascii_only)
+        self.border_subtitle = self._fitted(self._facts, ascii_only)
+
+    def _fitted(self, pieces: Cell, ascii_only: bool) -> Content:
+        """As content of the border; Textual would cut it with a sign that not every terminal can show."""
+        room = self.outer_size.width - _AROUND
+        if ascii_only and 0 < room < cell_width(pieces):
+            pieces = fit(pieces, room, cut=GLYPHS["cut"].ascii, ascii_only=True)
+        return _content(pieces, ascii_only)
 
 
 def _content(pieces: Cell, ascii_only: bool) -> Content:
