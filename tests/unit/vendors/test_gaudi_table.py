@@ -99,6 +99,17 @@ def test_a_build_without_a_header_is_understood_by_what_was_asked() -> None:
     assert parse(short, fields.CORE) is None, "one odd line, and no line is taken"
 
 
+def test_a_comma_at_the_end_is_no_cell_where_all_rows_have_it_and_a_fault_where_one_has() -> None:
+    header, *rows = printed(units=False).splitlines()
+    expect_all(read("\n".join([header, *(f"{row}, " for row in rows)])))
+    stray = rows[3].split(", ")
+    stray.insert(8, "stray")
+    rows[3] = ", ".join([*stray[:-1], ""])
+    table = read("\n".join([header, *rows]))
+    assert table.rows[EIGHT[3].address].fault == "its line has 13 of 12 columns", "its values stand under other names"
+    assert fields.reading("power.draw", table, EIGHT[4].address).value == 204.0
+
+
 def test_three_bad_rows_have_three_causes_and_cost_nothing_else() -> None:
     lines = printed().splitlines()
     third = cells(EIGHT[2], **{"memory.used": "N/A"})

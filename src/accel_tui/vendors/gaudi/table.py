@@ -80,6 +80,7 @@ def parse(text: str, fields: Sequence[str]) -> Table | None:
     lines = [cells for line in text.replace("\0", "").lstrip("\ufeff").splitlines() if any(cells := _cells(line))]
     known = {name.lower() for name in fields}
     header = [name.lower() for name in fields] if _is_bare(lines, fields) else None
+    lengths = {len(cells) for cells in lines if any(facts.address(cell) is not None for cell in cells)}
     units: dict[str, str] = {}
     rows: dict[str, Row] = {}
     lost, silent = 0, True
@@ -89,7 +90,9 @@ def parse(text: str, fields: Sequence[str]) -> Table | None:
             header = names
             units.update({_name(cell): match.group(1).strip() for cell in cells if (match := _UNIT.search(cell))})
         elif header is not None:
-            address, row = _row(header, cells)
+            # A comma at the end of a line is no cell where every line has one; in one line alone it is a sign of a fault.
+            ends = cells[-1] == "" and len(header) not in lengths
+            address, row = _row(header, cells[:-1] if ends else cells)
             if address is None:
                 lost += 1
                 silent = silent and all(cell.lower() in _UNAVAILABLE for cell in cells)
@@ -149,8 +152,6 @@ def _is_header(names: Sequence[str], known: set[str]) -> bool:
 
 def _row(header: Sequence[str], cells: Sequence[str]) -> tuple[str | None, Row]:
     """The card that a line speaks of, and its cells by field."""
-    while len(cells) > len(header) and not cells[-1]:  # a comma at the end of the line
-        cells = cells[:-1]
     if len(cells) == len(header):
         named: dict[str, str] = {}
         for name, cell in zip(header, cells, strict=True):
