@@ -90,7 +90,7 @@ def parse(text: str, fields: Sequence[str]) -> Table | None:
             header = names
             units.update({_name(cell): match.group(1).strip() for cell in cells if (match := _UNIT.search(cell))})
         elif header is not None:
-            # A comma at the end of a line is no cell where every line has one; in one line alone it is a sign of a fault.
+            # A comma at the end of a line is no cell where every line has one; of one line alone it is a fault.
             ends = cells[-1] == "" and len(header) not in lengths
             address, row = _row(header, cells[:-1] if ends else cells)
             if address is None:
