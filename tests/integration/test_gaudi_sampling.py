@@ -294,14 +294,18 @@ def test_what_nobody_asks_is_not_waited_for(host: GaudiHost, hlml_library: Path,
     async def body(sampler: Sampler) -> None:
         await sampler.inventory(wait=30)
         with sampler.watching():
-            moment, begun = time.monotonic(), len(host.calls())
+            begun = len(host.calls())  # before the moment: a call that begins between the two counts as a new one
+            moment = time.monotonic()
             assert not sampler.sampled_since(moment)
             await until(
                 sampler, lambda i: (view(i).readings["power_watts"].age_seconds or 0) < time.monotonic() - moment
             )
             await sampler.look_again(30)
-            assert sampler.sampled_since(moment)
-            assert library == (len(host.calls()) == begun)
+            await until(sampler, lambda _: sampler.sampled_since(moment))
+            if library:
+                assert len(host.calls()) == begun
+            else:  # it is waited for unless the host is so busy that it counts as slow; it is asked in any case
+                await until(sampler, lambda _: len(host.calls()) > begun)
 
     sampled(host, places, body)
 
@@ -510,7 +514,7 @@ def test_the_tool_is_asked_no_more_often_than_it_can_answer(host: GaudiHost) -> 
         with sampler.watching():
             await until(sampler, lambda _: sampler.intervals["gaudi.sysfs"] == 1.0)
             first = len(begun())
-            while len(begun()) < first + 4:
+            while len(begun()) < first + 2:
                 await asyncio.sleep(0.05)
             assert max(2.0, 4 * delay) <= sampler.intervals["gaudi.hl-smi"] < 10.0
         times = begun()[first:]

@@ -377,20 +377,21 @@ async def test_tmux_needs_a_setting(training: Written, tmp_path: Path) -> None:
         assert "set-clipboard on" in stage.app.desk.board.notices[-1].message
 
 
-async def test_what_is_shown_goes_to_a_file(failure: Written, tmp_path: Path) -> None:
+async def test_what_is_shown_goes_to_a_file(failure: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     target = tmp_path / "out.log"
     async with opened(tmp_path, failure) as stage:
-        await stage.press("m", "slash", *"allocation", "enter", "ctrl+f", "Y", "ctrl+u", *str(target), "enter")
+        await stage.press("m", "slash", *"allocation", "enter", "ctrl+f", "Y", "ctrl+u", *target.name, "enter")
         await stage.until(target.exists, "the file")
         assert target.read_text().splitlines() == [
             "[rank2]: RuntimeError: [Rank:2] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed",
             "ChildFailedError: train.py FAILED, root cause rank 2, Allocation failed",
         ]
-        await stage.press("escape", "Y", "ctrl+u", *str(target), "enter")
+        await stage.press("escape", "Y", "ctrl+u", *target.name, "enter")
         assert "There is such a file" in text_of(stage)
         await stage.press("escape")
         assert len(target.read_text().splitlines()) == 2
-        await stage.press("Y", "ctrl+u", *str(target), "enter", "o")
+        await stage.press("Y", "ctrl+u", *target.name, "enter", "o")
         await stage.until(lambda: len(target.read_text().splitlines()) == 88, "the whole log")
         assert not list(tmp_path.glob(".out.log*"))
 

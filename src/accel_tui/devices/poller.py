@@ -54,6 +54,7 @@ class Poller:
         self.before: Sequence[Poller] = ()
         """Those that this one stands behind."""
         self._asked_at: float | None = None
+        self._read_begun: float | None = None
         self._devices: Mapping[str, Device] | None = None
         self._problems: tuple[Problem, ...] = ()
         self._readings: Mapping[str, Mapping[str, Reading]] = {}
@@ -117,6 +118,10 @@ class Poller:
 
     def sample_age(self) -> float:
         return float("inf") if self._read_at is None else self._clock() - self._read_at
+
+    def sampled_since(self, moment: float) -> bool:
+        """Whether its readings were taken after `moment`, and not only told after it."""
+        return self._read_begun is not None and self._read_begun >= moment
 
     def layer(self, now: float) -> Layer:
         """What this source says, its readings with their age, or `stale` when they are too old."""
@@ -210,7 +215,7 @@ class Poller:
                 # A tool is run once for both questions: then the first of them is the one that takes time.
                 begun = listed if self._least else self._clock()
                 self._readings = (await self.probe.ask("read")).readings
-                self._read_at = self._clock()
+                self._read_at, self._read_begun = self._clock(), begun
                 self._latency = max(self._read_at - begun, self._latency / 2)
                 fresh = True
             if self._holds:

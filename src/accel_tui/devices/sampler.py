@@ -120,9 +120,8 @@ class Sampler:
         return self.snapshot()
 
     def sampled_since(self, moment: float) -> bool:
-        """Whether every source that can be asked at once was asked after `moment` of the clock."""
-        ages = [poller.sample_age() for poller in self._pollers if poller.is_quick]
-        return all(age <= self._clock() - moment for age in ages)
+        """Whether every source that can be asked at once was asked after `moment` of the clock, and has answered."""
+        return all(poller.sampled_since(moment) for poller in self._pollers if poller.is_quick)
 
     def snapshot(self) -> Inventory:
         """The devices as they are known at this moment, without waiting."""
