@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MOST_FOLDS = 200_000
 """What is kept takes 33 bytes for each; a log with more is shown unfolded from there on."""
 _TRACEBACK = b"Traceback (most recent call last):"
+_DIGITS = re.compile(rb"\d+")
+"""Ranks, devices and addresses differ where the exception is the same."""
 _TAIL, _LONG = 16, 64
 """Of a line longer than the second, the last bytes of the first number are behind any prefix."""
 _PREFIX = re.compile(rb"^(?:\[default\d{1,5}\]:)?(?:\[rank\d{1,5}\]:)*(?:(?<=\]:) )?", re.MULTILINE)
@@ -70,7 +72,8 @@ class Folds:
         self._open: Kind | None = None
         self._stored = False  # the open fold has more than one line
         self._text = b""  # of the first line, for repeats
-        self._rank: int | None = None  # whose traceback it is
+        self._ranks: set[int | None] = set()  # who is in the middle of the traceback that is open
+        self._exception: bytes | None = None  # what it ended with, at the ranks whose lines are over
         self._blanks = 0
         """Blank lines since the last frame: they belong to the bar only when another frame follows."""
 
@@ -137,7 +140,7 @@ class Folds:
         self._close()
         if said.startswith(_TRACEBACK):
             self._start(Kind.TRACEBACK, place)
-            self._rank = _rank_of(line)
+            self._ranks, self._exception = {_rank_of(line)}, None
         elif only_frames(line):
             self._start(Kind.FRAMES, place)
         else:
@@ -152,14 +155,30 @@ class Folds:
             return same
         if self._open is Kind.FRAMES:
             return self._frame_goes_on(line, said, place)
-        if self._open is Kind.TRACEBACK and _rank_of(line) == self._rank:
-            if said.startswith(_TRACEBACK):
-                return False
-            self._extend(place)
-            if said.strip() and not said.startswith((b" ", b"\t")):
-                self._open = None  # the line that names the exception
-            return True
-        return False
+        return self._open is Kind.TRACEBACK and self._trace_goes_on(line, said, place)
+
+    def _trace_goes_on(self, line: bytes, said: bytes, place: int) -> bool:
+        """Tracebacks of several ranks that are mixed are one fold when all end with the same exception."""
+        rank = _rank_of(line)
+        begins = said.startswith(_TRACEBACK)
+        if begins == (rank in self._ranks) or (begins and None in (rank, *self._ranks)):
+            return False
+        self._extend(place)
+        if begins:
+            self._ranks.add(rank)
+        elif said.strip() and not said.startswith((b" ", b"\t")):
+            self._name_exception(rank, _DIGITS.sub(b"", said))
+        return True
+
+    def _name_exception(self, rank: int | None, said: bytes) -> None:
+        """The last line of one rank's traceback; where another rank's was another one, nothing may be hidden."""
+        if self._exception not in (None, said):
+            self._close()
+            return
+        self._exception = said
+        self._ranks.discard(rank)
+        if not self._ranks:
+            self._open = None
 
     def _frame_goes_on(self, line: bytes, said: bytes, place: int) -> bool:
         if only_frames(line):

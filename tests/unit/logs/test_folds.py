@@ -107,3 +107,25 @@ def test_real_tracebacks_of_two_ranks() -> None:
     assert folds[0] == (5, b"[default1]:[rank1]: RuntimeError: simulated out of memory on rank 1")
     assert folds[1][1].startswith(b"[default0]:[rank0]: RuntimeError: ")
     assert folds[2][1].startswith(b"torch.distributed.elastic.multiprocessing.errors.ChildFailedError")
+
+
+def _trace(rank: int, exception: str) -> list[str]:
+    lines = ["Traceback (most recent call last):", '  File "train.py", line 3, in main', "    step()", exception]
+    return [f"[rank{rank}]: {line}" for line in lines]
+
+
+def _mixed(*traces: list[str]) -> str:
+    return "\n".join(line for lines in zip(*traces, strict=True) for line in lines) + "\n"
+
+
+def test_mixed_tracebacks_with_the_same_exception_are_one() -> None:
+    ranks = [_trace(rank, f"RuntimeError: no room on device {rank}") for rank in range(4)]
+    text = "before\n" + _mixed(*ranks) + "after\n"
+    assert shown(text.encode()) == [(16, b"[rank3]: RuntimeError: no room on device 3")]
+
+
+def test_mixed_tracebacks_with_other_exceptions_hide_nothing() -> None:
+    text = _mixed(_trace(0, "RuntimeError: first"), _trace(1, "ValueError: second"))
+    assert shown(text.encode()) == []
+    more = _mixed(_trace(0, "E: x"), _trace(1, "E: x")) + "\n".join(_trace(0, "F: y")) + "\n"
+    assert shown(more.encode()) == [(8, b"[rank1]: E: x"), (4, b"[rank0]: F: y")]
