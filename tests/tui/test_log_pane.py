@@ -188,6 +188,8 @@ async def test_one_rank_at_a_time(failure: Written, tmp_path: Path) -> None:
         await stage.press("slash", *"clipped", "enter")
         assert "1 of 1 hit" in text_of(stage)
         await stage.press("escape", "right_square_bracket")
+        assert "Traceback" not in text_of(stage), "it is folded"
+        await stage.press("Z")
         assert "Traceback" in text_of(stage)
         await stage.press("escape")
         assert "all ranks" in text_of(stage)
@@ -291,6 +293,27 @@ async def test_a_time_that_the_lines_bear_will_do(training: Written, tmp_path: P
         await until_counted(stage)
         await stage.press("number_sign", *"2026-11-30T12:31:00Z", "enter")
         await stage.until(lambda: current(stage).endswith("step 310"), "the first line of that minute")
+
+
+async def test_a_traceback_folds_in_the_view_of_its_rank(training: Written, tmp_path: Path) -> None:
+    lines = ["Traceback (most recent call last):", '  File "x.py", line 3, in main', "    step()", "ValueError: of {}"]
+    names = {1: "one", 2: "two"}
+    training.write("".join(f"[rank{rank}]: {line.format(names[rank])}\n" for line in lines for rank in names), 5)
+    training.write("[rank1]: still here\n", 4)
+    async with opened(tmp_path, training, (120, 40)) as stage:
+        await until_counted(stage)
+        assert "step()" in text_of(stage), "the two are mixed and not the same"
+        await stage.press("right_square_bracket", "right_square_bracket")
+        await stage.until(lambda: "of one" in text_of(stage) and "step()" not in text_of(stage), "the fold of rank 1")
+        assert "of two" not in text_of(stage)
+        training.write("[rank1]: and on\n", 3)
+        await look(stage)
+        assert "and on" in text_of(stage)
+        assert "step()" not in text_of(stage)
+        await stage.press("Z")
+        assert "step()" in text_of(stage)
+        await stage.press("Z", "backslash")
+        assert "step()" in text_of(stage), "raw"
 
 
 async def test_marks(training: Written, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accel_tui.logs.frames import may_hold_frames, only_frames
 from accel_tui.logs.lines import LONGEST_LINE
 from accel_tui.logs.ranks import split_rank
-from accel_tui.logs.search import CHUNK, blocks
+from accel_tui.logs.search import CHUNK, Finder, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,10 +54,10 @@ class Fold(NamedTuple):
 
 
 class Folds:
-    """All folds of a source, in order."""
+    """All folds of a source, in order; with a finder those of the lines that it finds, numbered by themselves."""
 
-    def __init__(self, source: ByteSource) -> None:
-        self._source = source
+    def __init__(self, source: ByteSource, finder: Finder | None = None) -> None:
+        self._source, self._finder = source, finder
         self._begin()
 
     def _begin(self) -> None:
@@ -103,7 +103,10 @@ class Folds:
         if block.endswith(b"\n"):
             if place > self.position and self._source.hole_end(self.position) > self.position:
                 self._close()
-            self._take(place, block)
+            if self._finder is None:
+                self._take(place, block)
+            else:
+                self._take_some(place, block, self._finder)
         return False
 
     def _take(self, place: int, block: bytes) -> None:
@@ -123,6 +126,21 @@ class Folds:
             begin = place
             self._line += 1
         self.position = place
+
+    def _take_some(self, place: int, block: bytes, finder: Finder) -> None:
+        """Of these whole lines those that are found; the others are as if they were not there."""
+        starts = [block.rfind(b"\n", 0, begin) + 1 for begin, _ in finder.hits(block)]
+        lines = [block[start : block.find(b"\n", start)] for start in starts]
+        some = b"".join(line + b"\n" for line in lines)
+        if lines and self._is_plain(some, lines, named=True):
+            self._line += len(lines)
+            self._begin_repeat(_PREFIX.sub(b"", lines[-1]), self._line - 1, place + starts[-1])
+        else:
+            for start, line in zip(starts, lines, strict=True):
+                whole = start > 0 or len(line) < LONGEST_LINE
+                self._look(line, _PREFIX.sub(b"", line), place + start if whole else self.position)
+                self._line += 1
+        self.position = place + len(block)
 
     def _is_plain(self, block: bytes, raw: list[bytes], *, named: bool) -> bool:
         """Nothing in this block can belong to a fold: true for most, and quickly known."""

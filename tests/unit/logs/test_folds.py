@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from accel_tui.logs.folds import Folds, Kind
 from accel_tui.logs.lines import LONGEST_LINE
+from accel_tui.logs.ranks import OfRank
 from accel_tui.logs.source import FileSource
 from support.bytes_source import FakeSource
 
@@ -107,6 +108,25 @@ def test_real_tracebacks_of_two_ranks() -> None:
     assert folds[0] == (5, b"[default1]:[rank1]: RuntimeError: simulated out of memory on rank 1")
     assert folds[1][1].startswith(b"[default0]:[rank0]: RuntimeError: ")
     assert folds[2][1].startswith(b"torch.distributed.elastic.multiprocessing.errors.ChildFailedError")
+
+
+@settings(max_examples=200, deadline=None)
+@given(LINES, st.lists(st.integers(1, 60), min_size=1, max_size=12))
+def test_folds_of_one_rank_are_those_of_a_log_of_its_own(lines: list[bytes], cuts: list[int]) -> None:
+    wanted = OfRank(1)
+    data = b"".join(line + b"\n" for line in lines)
+    own = b"".join(line + b"\n" for line in lines if list(wanted.hits(line + b"\n")))
+    source = FakeSource(b"")
+    folds = Folds(source, wanted)
+    for cut in (*cuts, len(data)):
+        source.data = data[: len(source.data) + cut]
+        while not folds.step():
+            continue
+    some = [folds[place] for place in range(len(folds))]
+    texts = [(one.number, one.lines, data[one.last :].split(b"\n")[0], one.kind) for one in some]
+    assert texts == [
+        (at, count, own[last:].split(b"\n")[0], kind) for at, count, _, last, kind in found(FakeSource(own))
+    ]
 
 
 def _trace(rank: int, exception: str) -> list[str]:

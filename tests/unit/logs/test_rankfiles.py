@@ -94,8 +94,10 @@ def test_no_line_is_lost(tmp_path_factory: pytest.TempPathFactory, ranks: list[l
     for rank, pieces in enumerate(ranks):
         (folder / f"rank{rank}.log").write_bytes(b"\n".join(pieces))
         os.utime(folder / f"rank{rank}.log", (OLD, OLD))
-    lines = [line for pieces in ranks for line in b"\n".join(pieces).split(b"\n")]
+    wanted = []
+    for pieces in ranks:
+        *whole, last = b"\n".join(pieces).split(b"\n")
+        wanted += [line.lstrip(b"\0") for line in whole] + ([last.lstrip(b"\0")] if last.strip(b"\0") else [])
     with merged(folder) as source:
         found = [line.data for line in iterate(source)]
-    wanted = sorted(line.lstrip(b"\0") for line in lines if line.lstrip(b"\0"))
-    assert sorted(line.partition(b"] ")[2] if line.startswith(b"[rank ") else line for line in found if line) == wanted
+    assert sorted(line.partition(b"] ")[2] if line.startswith(b"[rank ") else line for line in found) == sorted(wanted)

@@ -10,6 +10,7 @@ from accel_tui.logs.folds import Fold, Folds, Kind
 from accel_tui.logs.lines import Line
 from accel_tui.logs.source import ByteSource
 from accel_tui.tui.widgets.logwindow import LogWindow
+from accel_tui.tui.widgets.narrow import NarrowWindow
 
 _STEPS = 2
 """Pieces that are looked at before others get their turn."""
@@ -18,11 +19,11 @@ _STEPS_OF_A_LOOK = 16
 
 
 class FoldedWindow:
-    """The lines of a window, folds as one row. Until all was looked at once nothing is folded."""
+    """The lines of a window, all or those of one rank, folds as one row. Until all was looked at nothing is folded."""
 
-    def __init__(self, base: LogWindow) -> None:
-        self.base = base
-        self.folds = Folds(base.source)
+    def __init__(self, inner: LogWindow | NarrowWindow) -> None:
+        self.inner, self.base = inner, inner.base
+        self.folds = Folds(inner.source, inner.finder if isinstance(inner, NarrowWindow) else None)
         self._ready = False
         self._opened: set[int] = set()
         """Where folds begin that a person opened."""
@@ -38,50 +39,50 @@ class FoldedWindow:
     @property
     def source(self) -> ByteSource:
         """As of `LogWindow`, like all that follows."""
-        return self.base.source
+        return self.inner.source
 
     @property
     def end(self) -> int:
-        return self.base.end
+        return self.inner.end
 
     @property
     def generation(self) -> int:
-        return self.base.generation
+        return self.inner.generation
 
     @property
     def counted(self) -> bool:
-        return self.base.counted and self._ready
+        return self.inner.counted and self._ready
 
     @property
     def total(self) -> int:
-        return self.base.total - self._hidden[-1] if self._folding else self.base.total
+        return self.inner.total - self._hidden[-1] if self._folding else self.inner.total
 
     @property
     def exact(self) -> bool:
-        return self.base.counted
+        return self.inner.counted
 
     @property
     def all_lines(self) -> int:
-        return self.base.total
+        return self.inner.total
 
     def below(self, row: int) -> int:
-        return self.base.total - (self._line_of(row) if self._folding else row)
+        return self.inner.total - (self._line_of(row) if self._folding else row)
 
     @property
     def _folding(self) -> bool:
         return self._ready and self.base.counted
 
     def look(self) -> bool:
-        news = self.base.look()
-        if news and self.folds.generation != self.base.generation:
+        news = self.inner.look()
+        if news and self.folds.generation != self.inner.generation:
             self._ready, self._opened = False, set()
         if news and self._ready:
             self._step(_STEPS_OF_A_LOOK)
         return news
 
     def count(self) -> bool:
-        if not self.base.counted:
-            self.base.count()
+        if not self.inner.counted:
+            self.inner.count()
             return False
         return self._step()
 
@@ -117,9 +118,9 @@ class FoldedWindow:
         return self._all_open
 
     def _fold_at(self, offset: int) -> int | None:
-        if not self.base.counted:
+        if not self.inner.counted:
             return None
-        number = self.base.number_at(offset)
+        number = self.inner.number_at(offset)
         place = bisect.bisect_right(self.folds.numbers, number) - 1
         inside = place >= 0 and number < self.folds.numbers[place] + self.folds.counts[place]
         return place if inside else None
@@ -152,7 +153,7 @@ class FoldedWindow:
 
     def lines(self, first: int, count: int) -> list[Line]:
         if not self._folding:
-            return self.base.lines(first, count)
+            return self.inner.lines(first, count)
         found: list[Line] = []
         row, end = max(0, first), min(max(0, first) + count, self.total)
         while row < end:
@@ -162,7 +163,7 @@ class FoldedWindow:
                 row += 1
                 continue
             stop = min(end, self._rows[at]) if at < len(self._rows) else end
-            some = self.base.lines(row + self._hidden[at], stop - row)
+            some = self.inner.lines(row + self._hidden[at], stop - row)
             if not some:
                 break
             found += some
@@ -170,7 +171,7 @@ class FoldedWindow:
         return found
 
     def _fold_row(self, fold: Fold) -> list[Line]:
-        shown = self.base.take(fold.last, 1)
+        shown = self.inner.take(fold.last, 1)
         return [replace(line, offset=fold.offset, folded=fold.lines, kind=fold.kind) for line in shown]
 
     def _line_of(self, row: int) -> int:
@@ -178,10 +179,10 @@ class FoldedWindow:
         return row + self._hidden[at]
 
     def offset_of(self, number: int) -> int:
-        return self.base.offset_of(self._line_of(number) if self._folding else number)
+        return self.inner.offset_of(self._line_of(number) if self._folding else number)
 
     def number_at(self, offset: int) -> int:
-        number = self.base.number_at(offset)
+        number = self.inner.number_at(offset)
         if not self._folding:
             return number
         at = bisect.bisect_right(self._numbers, number) - 1

@@ -91,6 +91,9 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
         self._rate = rate
         self._folds = folds
         self._folded: FoldedWindow | None = None
+        self._narrow: NarrowWindow | None = None
+        """The lines that are shown alone."""
+        self._narrow_folds = False
         self._generation = 0
         self._counting: Window | None = None
         self._following = True
@@ -107,19 +110,32 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
 
     def open(self, source: ByteSource | None) -> None:
         """Show another source, from its end on."""
-        self._folded = None
+        self._folded = self._narrow = None
         self._window = None if source is None else self._whole(LogWindow(source))
         self._generation = 0 if self._window is None else self._window.generation
         self._following, self._left, self._current, self._replaced = True, 0, None, 0
         self._selected = None
         self._start_over()
 
-    def narrow(self, finder: Finder | None) -> None:
-        """Show those lines alone that `finder` finds, or with None all again; the place in the log stays."""
-        old, top = self._window, self.first_visible
-        if old is None:
-            return
-        self._window = self._whole(old.base) if finder is None else NarrowWindow(old.base, finder)
+    def narrow(self, finder: Finder | None, *, folds: bool = False) -> None:
+        """Show those lines alone that `finder` finds, or with None all again; the place in the log stays.
+
+        With `folds` what belongs together among them is one row, as in the whole log.
+        """
+        window = self._window
+        if window is not None:
+            self._narrow = None if finder is None else NarrowWindow(window.base, finder)
+            self._narrow_folds = folds
+            self._rearrange(window)
+
+    def _rearrange(self, old: Window) -> None:
+        """Show what is wanted now in place of another window on the same source."""
+        top = self.first_visible
+        if self._narrow is None:
+            self._window = self._whole(old.base)
+        else:
+            folded = self._folds and self._narrow_folds and not self._raw
+            self._window = FoldedWindow(self._narrow) if folded else self._narrow
         self._anchor = None if top is None or self._following else top.offset
         self._start_over()
 
@@ -135,8 +151,8 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
         """Show lines as they were written: every frame, nothing folded; or again what a person reads."""
         if raw != self._raw:
             self._raw = raw
-            if not isinstance(self._window, NarrowWindow):
-                self.narrow(None)
+            if self._window is not None:
+                self._rearrange(self._window)
             self._forget()
             self.refresh()
 
@@ -221,7 +237,7 @@ class LogView(LogPicture, can_focus=True, inherit_bindings=False):
     @property
     def finder(self) -> Finder | None:
         """What finds the lines that are shown; None where all are."""
-        return self._window.finder if isinstance(self._window, NarrowWindow) else None
+        return None if self._narrow is None else self._narrow.finder
 
     async def go_to_line(self, number: int) -> None:
         """Show the line of that number (from 0) in the whole log, or its last, once all lines were counted."""

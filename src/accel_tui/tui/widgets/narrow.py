@@ -65,6 +65,10 @@ class NarrowWindow:
         hits = self._matches.hits(max(0, first), count)
         return [line for hit in hits for line in self.base.take(line_start(self.source, hit.start), 1)]
 
+    def take(self, offset: int, count: int) -> list[Line]:
+        """Lines of the whole log."""
+        return self.base.take(offset, count)
+
     def offset_of(self, number: int) -> int:
         hit = self._matches.hit(number)
         return self.end if hit is None else line_start(self.source, hit.start)

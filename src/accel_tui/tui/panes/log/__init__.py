@@ -410,7 +410,7 @@ class LogPane(Pane):
         if self._only_hits and needle is not None:
             self.view.narrow(needle if within is None else Both(within, needle))
         else:
-            self.view.narrow(within)
+            self.view.narrow(within, folds=True)
         self._show_border()
 
     def on_key(self, event: events.Key) -> None:
