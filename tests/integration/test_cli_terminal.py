@@ -171,6 +171,9 @@ def test_following_a_file_shows_what_is_added(cli: CommandLine, own_world: Path)
     log.write_text("first\n[rank3]:third rank\nERROR: here\n")
     assert cli("logs", "--file", str(log), "--rank", "3").expect(0).out == "third rank\n"
     assert cli("logs", "--file", str(log), "--errors").expect(0).out == "ERROR: here\n"
+    assert (
+        "Nothing that tells of an error" in cli("logs", "--file", str(log), "--errors", "--grep", "first").expect(0).err
+    )
     assert cli("logs", "--file", str(log), "--grep", "^fir").expect(0).out == "first\n"
     with terminal("logs", "--file", str(log), "-f") as shown:
         shown.read_until(b"ERROR: here")

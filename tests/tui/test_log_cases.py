@@ -63,10 +63,10 @@ async def test_a_wide_character_and_a_sequence_cut_by_a_read(tmp_path: Path) -> 
         assert "half 模 whole" in text_of(stage)
 
 
-@pytest.mark.slow
-async def test_twenty_megabytes_without_a_line_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("megabytes", [2, pytest.param(20, marks=pytest.mark.slow)])
+async def test_megabytes_without_a_line_end(megabytes: int, tmp_path: Path) -> None:
     shown = written.training(tmp_path)
-    shown.write(b"y" * 20_000_000)
+    shown.write(b"y" * megabytes * 1_000_000)
     async with opened(tmp_path, shown) as stage:
         await stage.until(lambda: pane(stage).view.status.exact, "the counting")
         await stage.press("up", "end", "enter", "escape", "slash", *"yyy", "enter")

@@ -116,7 +116,7 @@ def test_the_middle_goes_while_the_writer_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with path.open("ab", buffering=0) as writer:
         for number in range(12):
-            writer.write(b"".join(b"%08d %03d\n" % (number, part) for part in range(80_000)))
+            writer.write(b"".join(b"%08d %0150d\n" % (number, part) for part in range(8_000)))
         # While a file system writes a span out, what it says of a file's blocks may lack that span for a moment.
         os.fsync(writer.fileno())
         size = path.stat().st_size
@@ -131,7 +131,7 @@ def test_the_middle_goes_while_the_writer_goes_on(tmp_path: Path) -> None:
     assert path.stat().st_blocks * 512 <= 8 * MIB
     with FileSource(path) as source:
         lines = list(iterate(source))
-        assert lines[0].data == b"00000000 000"
+        assert lines[0].data.split() == [b"0" * 8, b"0" * 150]
         assert lines[-1].data == b"the writer noticed nothing"
         gone = [line for line in lines if line.discarded]
         assert len(gone) == 1, "one marker where lines were given back"
@@ -140,7 +140,7 @@ def test_the_middle_goes_while_the_writer_goes_on(tmp_path: Path) -> None:
 
 def test_an_index_made_before_still_leads_somewhere(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    path.write_bytes(b"".join(b"%07d\n" % number for number in range(2_000_000)))
+    path.write_bytes(b"".join(b"%079d\n" % number for number in range(200_000)))
     with FileSource(path) as source:
         index = LineIndex(source)
         while not index.extend():
@@ -149,10 +149,10 @@ def test_an_index_made_before_still_leads_somewhere(tmp_path: Path) -> None:
             release(path, 4 * MIB)
         except NotReleasableError:
             pytest.skip("this file system cannot give a part of a file back")
-        assert source.read(index.offset_of(1_999_999), 8) == b"1999999\n"
-        assert index.line_at(source.size() - 1) == 1_999_999
-        middle = index.offset_of(700_000)
-        assert next(iterate(source, middle)).discarded, "what was line 700 000 is in the hole"
+        assert source.read(index.offset_of(199_999) + 72, 8) == b"0199999\n"
+        assert index.line_at(source.size() - 1) == 199_999
+        middle = index.offset_of(70_000)
+        assert next(iterate(source, middle)).discarded, "what was line 70 000 is in the hole"
 
 
 def test_how_full_a_disk_is(tmp_path: Path) -> None:

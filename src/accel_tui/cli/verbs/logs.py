@@ -66,10 +66,16 @@ def _print(
     from accel_tui.logs.lines import iterate
 
     lines = tail(context.output, source, start, ended) if context.arguments.follow else iterate(source, start)
+    printed = False
     for line in lines:
         text = text_of(line) if line.discarded else shown(text_of(line))
         if text is not None:
             context.output.log_line(text)
+            printed = True
+    if context.arguments.errors and not printed:
+        context.output.note(
+            Styled("Nothing that tells of an error was found; without --errors all lines are printed.", "muted")
+        )
 
 
 def _copy(context: Context, source: ByteSource, start: int, ended: Callable[[], bool]) -> None:
