@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from dataclasses import replace
@@ -81,8 +82,30 @@ def draft() -> Draft:
     return Draft(job, "cpu", f"/{text}.toml", f"/{text}", saved={})
 
 
+def hostile_files(folder: Path) -> None:
+    """Sessions, themes and a keymap whose names and contents are hostile, and some that cannot be read as well."""
+    for place in ("config/sessions", "config/themes"):
+        (folder / place).mkdir(parents=True)
+    for number, text in enumerate(TEXTS):
+        name = f"{text}{MARKUP}".replace("/", "|").replace("\0", "")[:60]
+        # TOML knows the escapes of JSON, but no surrogates.
+        quoted = json.dumps(f"{text}{MARKUP}").replace("\\udc", "\\u00")
+        job = f'name = "job{number}"\nkind = "command"\n[job.command]\nargv = ["true", {quoted}]'
+        session = f"[session]\ntitle = {quoted}\n[[job]]\n{job}\n"
+        place = folder if number % 2 else folder / "config/sessions"
+        broken = f"\n{text} = [" if number % 3 else ""
+        (place / f"{number:02}{name}.toml").write_bytes((session + broken).encode("utf-8", "surrogateescape"))
+        if number < 6:
+            theme = f"{text} = 1".encode("utf-8", "surrogateescape")
+            (folder / "config/themes" / f"{name}.toml").write_bytes(theme)
+    (folder / "config/keymap.toml").write_text(f'"run.stop" = "s"\n{json.dumps(MARKUP + TEXTS[0])} = "x"\n')
+
+
 def main() -> None:
-    folder = Path(tempfile.mkdtemp())
+    base = Path(tempfile.mkdtemp())
+    folder = base / f"{TEXTS[0]}{MARKUP}".replace("/", "|")
+    folder.mkdir()
+    hostile_files(folder)
     hostile_log(folder)
     settings = load_settings({"config_dir": str(folder / "config")}, {})
     faked = supervisor()
@@ -99,7 +122,7 @@ def main() -> None:
     app.run()
     if app.failure is not None:
         raise app.failure
-    shutil.rmtree(folder)
+    shutil.rmtree(base)
 
 
 if __name__ == "__main__":

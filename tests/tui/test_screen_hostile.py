@@ -19,11 +19,12 @@ KEYS = (
     *("/", "a", "\r", "n", "N", "\x06", "\x06", ESC, "x", "m"),
     *("4", "v", "v", "\x1b[D", "\x1b[D", "m", "]", "m", ESC, "6", "v", "v", "x", "\x1b[D", "m", "m", ESC),
     *("1", "\r", ESC, "i", ESC, "h", ESC, "\x1b[B", "\r", ESC, "i", ESC, "m", "m"),
-    *("3", "\x1b[B", "s", ESC, "m", "\x1b[B", "\x1b[B", "\x1b[B", "\x7f", "\x1b[3~", ESC, "m"),
+    *("3", "i", "\x1b[6~", ESC, ".", ESC, "\r", "3", "\x1b[B", "s", ESC, "m", "\x1b[B", "\x1b[B", "\x1b[B", "\x7f", "\x1b[3~", ESC, "m"),
     *("2", "e", "\x1b[6~", "\r", ESC, "\x1b[6~", "\r", ESC, "\x1b[F", "d", "d", "/", "a", ESC),
     *(ESC, "p", ESC),
     *("w", ESC, "o", ESC, "l", ESC),
-    *(":", "x", ESC, "?", ESC, "!", ESC, "T"),
+    *(":", "\x1b[6~", "\x1b[6~", "x", ESC, ":", *"session", ESC, "?", ESC, "!", "\x1b[6~", ESC, "T"),
+    *("o", "\x1b[6~", "\x1b[6~", ESC, "o", *"job3", "\r", "o", "2", "p", ESC, "w", ESC, "i", ESC),
 )
 FORBIDDEN = (
     rb"\x1b[\]P_^Xc#(%]",  # OSC, DCS, APC, PM, SOS, reset, and shifts of character sets
@@ -49,6 +50,7 @@ def test_nothing_hostile_reaches_the_terminal(size: tuple[int, int]) -> None:
         assert opened.ended() == 0, opened.output[-3000:].decode(errors="replace")
         output = re.sub(rb"\x1b\]22;[a-z-]*\x07", b"", opened.output)  # the shape of the pointer, from Textual
     assert hostile_stage.MARKUP.encode() in output  # text stays text: it is neither obeyed nor swallowed
+    assert b"jobs of files" in output
     end = output.rindex(b"\x1b[?1049l")  # what restores the terminal comes from us
     for pattern in FORBIDDEN:
         found = re.search(pattern, output[:end])
