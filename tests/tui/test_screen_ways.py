@@ -134,6 +134,15 @@ async def test_a_screen_that_is_too_small_starts_and_stops_nothing_and_comes_bac
         assert stage.app.desk.board.run != chosen
 
 
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)], ids=["80x24", "60x20"])
+async def test_no_tab_makes_room_for_what_a_pane_is_about(size: tuple[int, int], tmp_path: Path) -> None:
+    async with staged(busy(), tmp_path, size) as stage:
+        for number in "125":
+            await stage.press(number)
+            tabs = text_grid(stage.app).splitlines()[1]
+            assert [entry.name for entry in PANES if f"{entry.number} {entry.name}" not in tabs and entry.number] == []
+
+
 async def test_exactly_one_title_is_a_chip(tmp_path: Path) -> None:
     async with staged(busy(), tmp_path, (200, 50)) as stage:
         for number in ("1", "3"):

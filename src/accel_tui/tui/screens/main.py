@@ -73,7 +73,7 @@ class MainScreen(ExactScreen, Doer):
         yield Lines([()], id="head")
         with Frame("Connection", id="trouble"):
             yield Lines([(), ()], id="trouble-lines")
-        yield PartLine(id="tabs", gap=2)
+        yield PartLine(id="tabs", gap=2, parts_first=True)
         with Panes(self._regions, id="panes"):
             for entry in self._entries:
                 pane = self._panes[entry.key] = entry.load()(self.services)
@@ -134,7 +134,7 @@ class MainScreen(ExactScreen, Doer):
             if name == self._wish.shown:
                 title = (Piece(f" {pane.number} {pane.label} ", "on_accent", bold=True, on="accent"),)
             else:
-                title = (Piece(f" {pane.number} {pane.label} ", "muted"),)
+                title = (Piece(f" {pane.number} {pane.label}{' ' * (self.app.size.width >= 70)}", "muted"),)
             parts.append(Part(f"pane.{pane.number}", title))
         self.query_one("#tabs", PartLine).show(parts, self._panes[self._wish.shown].about)
 

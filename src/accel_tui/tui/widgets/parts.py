@@ -40,14 +40,23 @@ class PartLine(Painted):
         def control(self) -> PartLine:
             return self.line
 
-    def __init__(self, *, gap: int = 3, lead: int = 0, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        gap: int = 3,
+        lead: int = 0,
+        parts_first: bool = False,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
         """
         Args:
             gap: Blanks between two parts.
             lead: Blanks before the first.
+            parts_first: No part is left out for what stands at the right end; they move together instead.
         """
         super().__init__(id=id, classes=classes)
-        self._gap, self._lead = gap, lead
+        self._wished_gap, self._lead, self._parts_first = gap, lead, parts_first
         self._parts: tuple[Part, ...] = ()
         self._right: Cell = ()
         self._right_key = ""
@@ -57,7 +66,8 @@ class PartLine(Painted):
         """Replace the line.
 
         Args:
-            right: At the right end; it is kept whole as long as half of the line is left for the parts.
+            right: At the right end; it is kept whole as long as half of the line is left for the parts, unless these
+                come first.
             right_key: Told when it is clicked.
         """
         if (tuple(parts), right, right_key) != (self._parts, self._right, self._right_key):
@@ -74,14 +84,22 @@ class PartLine(Painted):
     def _wide(self, parts: Sequence[Part]) -> int:
         return self._lead + sum(cell_width(part.content) + self._gap for part in parts) - self._gap
 
+    @property
+    def _gap(self) -> int:
+        if not self._parts_first:
+            return self._wished_gap
+        least = self._lead + sum(cell_width(part.content) for part in self._parts)
+        spare = self.size.width - least - cell_width(self._right) - 2
+        return max(0, min(self._wished_gap, spare // max(1, len(self._parts) - 1)))
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return 1
 
     def render_line(self, y: int) -> Strip:
         width, right = self.size.width, self._right
-        most = max(width // 2, width - self._wide(self._parts) - 2)
+        most = max(0 if self._parts_first else width // 2, width - self._wide(self._parts) - 2)
         if cell_width(right) > most:
-            right = fit(right, most, "left", self.glyphs.text("cut"), self.glyphs.ascii)
+            right = fit(right, most, "left", self.glyphs.text("cut"), self.glyphs.ascii) if most > 3 else ()
         room = width - (cell_width(right) + 2 if right else 0)
         pieces: list[Piece] = [Piece(" " * self._lead)] if self._lead else []
         x, self._places = self._lead, []
