@@ -92,9 +92,9 @@ def hostile_files(folder: Path) -> None:
         quoted = json.dumps(f"{text}{MARKUP}").replace("\\udc", "\\u00")
         job = f'name = "job{number}"\nkind = "command"\n[job.command]\nargv = ["true", {quoted}]'
         session = f"[session]\ntitle = {quoted}\n[[job]]\n{job}\n"
-        place = folder if number % 2 else folder / "config/sessions"
+        shelf = folder if number % 2 else folder / "config/sessions"
         broken = f"\n{text} = [" if number % 3 else ""
-        (place / f"{number:02}{name}.toml").write_bytes((session + broken).encode("utf-8", "surrogateescape"))
+        (shelf / f"{number:02}{name}.toml").write_bytes((session + broken).encode("utf-8", "surrogateescape"))
         if number < 6:
             theme = f"{text} = 1".encode("utf-8", "surrogateescape")
             (folder / "config/themes" / f"{name}.toml").write_bytes(theme)
