@@ -56,6 +56,17 @@ async def test_many_cards(size: tuple[int, int], tmp_path: Path) -> None:
         assert_grid(stage.app, named("cards", size))
 
 
+async def test_a_loss_that_is_older_than_the_span_is_said_and_has_no_axis_of_its_own(tmp_path: Path) -> None:
+    supervisor = told(server())
+    async with staged(supervisor, tmp_path, (160, 45), panes=OWN) as stage:
+        await stage.press("4", "m")
+        assert "no loss in this span" not in text_of(stage)
+        stage.clock.now += 3600
+        supervisor.tell("devices", replace(server(), time=time_text(stage.clock.now)).to_json())
+        stage.app.desk.tick()
+        await stage.until(lambda: "no loss in this span" in text_of(stage), "the word of the empty chart")
+
+
 @by_size
 async def test_the_cpu_alone(size: tuple[int, int], tmp_path: Path) -> None:
     async with staged(told(inventory(cpu_view(37))), tmp_path, size, panes=OWN) as stage:

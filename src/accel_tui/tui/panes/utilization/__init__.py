@@ -219,7 +219,7 @@ class UtilizationPane(Pane):
         seen = [value for time, value in points if value is not None and time >= since]
         scale = Scale.around(seen, log=self._log)
         last = self._curves.last(name)
-        line = Line(points, "series-1", "" if last is None else curves.text(name, last))
+        line = Line(points if seen else (), "series-1", "" if last is None else curves.text(name, last))
         self.query_one("#loss", Chart).show(
             Picture(
                 (line,), self._still, scale, y_labels=_y_labels(name, scale), cursor=board.moment,
