@@ -12,9 +12,9 @@ from accel_tui.logs.source import ByteSource
 from accel_tui.tui.widgets.logwindow import LogWindow
 from accel_tui.tui.widgets.narrow import NarrowWindow
 
-_STEPS = 2
+_STEPS = 8
 """Pieces that are looked at before others get their turn."""
-_STEPS_OF_A_LOOK = 16
+_STEPS_OF_A_LOOK = 64
 """Several times what a job writes between two looks."""
 
 

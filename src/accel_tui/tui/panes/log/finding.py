@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from accel_tui.logs.lines import line_start
 from accel_tui.logs.matches import Matches
-from accel_tui.logs.search import CHUNK, Both, Finder, Hit, Needle, backward, forward
+from accel_tui.logs.search import Both, Finder, Hit, Needle, backward, forward
 from accel_tui.logs.severity import Problems
 from accel_tui.logs.source import ByteSource
 from accel_tui.model.errors import UsageError
@@ -213,7 +213,6 @@ async def seek(view: LogView, finder: Finder, *, ahead: bool, here: bool = False
         return False
     end = source.size()
     trouble = isinstance(finder, Problems)
-    chunk = CHUNK // 4 if trouble else CHUNK  # judging lines takes longer than finding a text
     first, last = view.page
     current = view.current
     if current is None or not first <= current < last:
@@ -222,12 +221,12 @@ async def seek(view: LogView, finder: Finder, *, ahead: bool, here: bool = False
         after = first - 1 if here or current is None else current
         if trouble and current is not None and after == current:
             after = view.span(current)[1] - 1  # a traceback that is shown as one line is one trouble
-        passes = [forward(source, finder, after, end, chunk=chunk), forward(source, finder, -1, after + 1, chunk=chunk)]
+        passes = [forward(source, finder, after, end), forward(source, finder, -1, after + 1)]
     else:
         before = last if here or current is None else line_start(source, current)
         if trouble and before not in (last, 0):
             before = view.span(before)[0]
-        passes = [backward(source, finder, before, chunk=chunk), _behind(source, finder, before, end)]
+        passes = [backward(source, finder, before), _behind(source, finder, before, end)]
     turn = time.monotonic()
     for number, hits in enumerate(passes[: 2 if around else 1]):
         for hit in hits:
