@@ -33,7 +33,7 @@ _FIND_SECONDS = 1.0
 _SETTLED_SECONDS = 1.0
 """A line that nobody went on with for so long is shown without its end."""
 MOST_FILES = 256
-LOOK_BYTES = 512 * 1024
+LOOK_BYTES = 256 * 1024
 """So much is merged at a look where somebody waits for keys between two of them."""
 
 
@@ -80,9 +80,9 @@ class _Part:
 class MergedSource(FileSource):
     """All lines of a folder's rank files as one log; a `ByteSource`.
 
-    Lines bear `[rank N]` in front and stand in the order of the times that they bear, as far as they were there
-    already; what is written later is added below as it comes. Files whose lines bear no time stand one behind the
-    other. The log is kept in a file without a name.
+    Lines bear `[rankN]:` in front, as torch writes it, and stand in the order of the times that they bear, as far as
+    they were there already; what is written later is added below as it comes. Files whose lines bear no time stand one
+    behind the other. The log is kept in a file without a name.
     """
 
     def __init__(self, folder: Path, *, look_bytes: int | None = None) -> None:
@@ -176,12 +176,24 @@ def _lines(part: _Part) -> Iterator[tuple[float, bytes]]:
             if not _settled(part.source.path) and len(data) < LONGEST_LINE:
                 if not frames:
                     return
-                data, end = data[:frames], end - (len(data) - frames)
+                data, end = data[:frames].strip(b"\r"), end - (len(data) - frames)
         part.position = end
         part.moment = max(part.moment, stamp_of(data) or -math.inf)
-        named = split_rank(data[:64].decode("utf-8", "replace"))[0] is not None
         if data or (line.complete and not line.discarded):
-            yield part.moment, data + b"\n" if named else b"[rank %d] %b\n" % (part.rank, data)
+            yield part.moment, _named(data, part.rank) + b"\n"
+
+
+def _named(data: bytes, rank: int) -> bytes:
+    """With the rank in front, of each frame of a progress bar as well: any of them may be the one that is shown."""
+    prefix = b"[rank%d]: " % rank
+    if b"\r" not in data:
+        return data if _names(data) else prefix + data
+    frames = [frame for frame in data.split(b"\r") if frame]
+    return b"\r".join(frame if _names(frame) else prefix + frame for frame in frames)
+
+
+def _names(data: bytes) -> bool:
+    return data.startswith(b"[") and split_rank(data[:64].decode("utf-8", "replace"))[0] is not None
 
 
 def _settled(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import re
 import time
 from typing import TYPE_CHECKING
@@ -41,14 +42,23 @@ def stamp_of(line: bytes, now: float | None = None) -> float | None:
 
 
 def _moment(found: re.Match[bytes]) -> float | None:
-    year, month, day, hour, minute, second = (int(found[place]) for place in range(1, 7))
-    zone: datetime.tzinfo | None = _UTC if found[8] else None
+    minute = _minute(found.group(1, 2, 3, 4, 5), found.group(8, 9, 10, 11))
+    second = int(found[6])
+    return None if minute is None or second > 60 else minute + second + _fraction(found[7])
+
+
+@functools.lru_cache(256)
+def _minute(when: tuple[bytes, ...], place: tuple[bytes | None, ...]) -> float | None:
+    """A minute of some place, in seconds since the epoch: thousands of lines share one."""
+    utc, sign, hours, minutes = place
+    zone: datetime.tzinfo | None = _UTC if utc else None
     try:
-        if found[9]:
-            shift = datetime.timedelta(hours=int(found[10]), minutes=int(found[11]))
-            zone = datetime.timezone(-shift if found[9] == b"-" else shift)
-        moment = datetime.datetime(year, month, day, hour, minute, second, tzinfo=_UTC)
-        return moment.replace(tzinfo=zone).timestamp() + _fraction(found[7])
+        if sign:
+            shift = datetime.timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+            zone = datetime.timezone(-shift if sign == b"-" else shift)
+        year, month, day, hour, minute = map(int, when)
+        moment = datetime.datetime(year, month, day, hour, minute, tzinfo=_UTC)
+        return moment.replace(tzinfo=zone).timestamp()
     except (ValueError, OverflowError, OSError):  # such as the 31st of February
         return None
 

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accel_tui.logs.lines import iterate
+from accel_tui.logs.folds import Folds, Kind
+from accel_tui.logs.frames import Bars
+from accel_tui.logs.lines import iterate, last_frame
 from accel_tui.logs.packed import open_log
 from accel_tui.logs.rankfiles import MergedSource, rank_files
+from accel_tui.logs.ranks import split_rank
 from accel_tui.model.errors import FileError
 
 OLD = 1000.0
@@ -52,7 +55,7 @@ def test_all_ranks_by_time_and_one_behind_the_other_without(tmp_path: Path) -> N
     write(tmp_path / "rank1.log", AT(2, "b") + AT(3, "c") + "[rank1]: said so itself, no end")
     with merged(tmp_path) as source:
         assert [line.rsplit(" ", 1)[-1] for line in said(source)] == ["a", "a", "b", "c", "end", "d"]
-        assert said(source)[1] == "[rank 0] of a"
+        assert said(source)[1] == "[rank0]: of a"
         assert said(source)[4] == "[rank1]: said so itself, no end"
         assert source.ranks == {0, 1}
 
@@ -62,14 +65,14 @@ def test_what_is_written_later_comes_below(tmp_path: Path) -> None:
     write(first, "one\nbegun", live=True)
     write(second, "two\n", live=True)
     with merged(tmp_path) as source:
-        assert said(source) == ["[rank 0] one", "[rank 1] two"]
+        assert said(source) == ["[rank0]: one", "[rank1]: two"]
         write(first, " and ended\n", live=True)
         write(second, "\r 10%|#  | 1/10 [00:01<00:09, 1.0it/s]\r 20%", live=True)
-        assert said(source)[2] == "[rank 0] begun and ended"
-        assert said(source)[3].startswith("[rank 1] ")
+        assert said(source)[2] == "[rank0]: begun and ended"
+        assert said(source)[3].startswith("[rank1]: ")
         assert "1/10" in said(source)[3]
         first.write_text("anew\n")
-        assert said(source)[-1] == "[rank 0] anew"
+        assert said(source)[-1] == "[rank0]: anew"
 
 
 def test_little_by_little(tmp_path: Path) -> None:
@@ -79,6 +82,21 @@ def test_little_by_little(tmp_path: Path) -> None:
         sizes = [source.size() for _ in range(100)]
         assert sizes[0] < 1000
         assert said(source) == said(whole)
+
+
+def test_tracebacks_fold_and_bars_of_all_ranks_are_told_apart(tmp_path: Path) -> None:
+    bar = "".join(f"\r{done}%|#  | {done}/100 [00:05<00:07,  8.1it/s]" for done in range(1, 5))
+    for rank in range(2):
+        write(tmp_path / f"rank{rank}.log", "Traceback (most recent call last):\n  File x\nE: y\n" + bar)
+    with merged(tmp_path) as source:
+        size = source.size()
+        bars, folds = Bars(), Folds(source)
+        bars.feed(source.read(0, size))
+        while not folds.step():
+            continue
+        assert [(one.frame.rank, one.frame.done) for one in bars.live()] == [(0, 4), (1, 4)]
+        assert [folds[place].kind for place in range(len(folds))].count(Kind.TRACEBACK) == 2
+        assert all("\r[rank" in line for line in said(source) if "%|" in line)
 
 
 def test_a_folder_without_ranks(tmp_path: Path) -> None:
@@ -94,10 +112,15 @@ def test_no_line_is_lost(tmp_path_factory: pytest.TempPathFactory, ranks: list[l
     for rank, pieces in enumerate(ranks):
         (folder / f"rank{rank}.log").write_bytes(b"\n".join(pieces))
         os.utime(folder / f"rank{rank}.log", (OLD, OLD))
-    wanted = []
+    wanted: list[bytes] = []
     for pieces in ranks:
         *whole, last = b"\n".join(pieces).split(b"\n")
-        wanted += [line.lstrip(b"\0") for line in whole] + ([last.lstrip(b"\0")] if last.strip(b"\0") else [])
+        wanted += [_shown(line) for line in whole] + ([_shown(last)] if last.strip(b"\0\r") else [])
     with merged(folder) as source:
-        found = [line.data for line in iterate(source)]
-    assert sorted(line.partition(b"] ")[2] if line.startswith(b"[rank ") else line for line in found) == sorted(wanted)
+        found = [last_frame(line.data) for line in iterate(source)]
+    assert sorted(split_rank(line.decode("latin-1"))[1].encode("latin-1") for line in found) == sorted(wanted)
+
+
+def _shown(line: bytes) -> bytes:
+    """What is seen of it in the end; leading zeros are what an abandoned write leaves."""
+    return last_frame(line.lstrip(b"\0"))
