@@ -126,17 +126,10 @@ class AccelApp(App[str], inherit_bindings=False):
         if self._options.selected is not None:
             self.desk.select(self._options.selected)
         self.late.begin(self, alone=self.alone)
-        self.call_after_refresh(self._watch_disk)
         if self._options.session is not None:
             from accel_tui.tui.sessions import open_session
 
             self.run_worker(open_session(self.services, self._options.session), group="session", exclusive=True)
-
-    def _watch_disk(self) -> None:
-        """Not before the first picture: it can wait."""
-        from accel_tui.tui.filling import FullDisk
-
-        FullDisk(self.services).begin(self)
 
     def on_unmount(self) -> None:
         self.feed.close()

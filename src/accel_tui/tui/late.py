@@ -30,6 +30,7 @@ class Late:
 
     def begin(self, app: App[Any], *, alone: bool) -> None:
         """Wait for the first full screen of `app`; with `alone` it shows a log and waits for no supervisor."""
+        app.call_after_refresh(self._watch_disk, app)
         if alone:
             self._done = True
             app.call_after_refresh(self._load_themes, app)
@@ -51,6 +52,11 @@ class Late:
                 app.register_theme(theme_of(palette))
         for problem in (*themes.problems, *self._problems):
             self._services.desk.say(problem)
+
+    def _watch_disk(self, app: App[Any]) -> None:
+        from accel_tui.tui.filling import FullDisk  # late: the first paint must not wait for it
+
+        FullDisk(self._services).begin(app)
 
     async def _remember(self) -> None:
         """The minutes before this screen was opened; a screen without them is as good."""
