@@ -56,7 +56,8 @@ class Late:
     def _watch_disk(self, app: App[Any]) -> None:
         from accel_tui.tui.filling import FullDisk  # late: the first paint must not wait for it
 
-        FullDisk(self._services).begin(app)
+        if app.is_running:  # it may have been asked to end meanwhile
+            FullDisk(self._services).begin(app)
 
     async def _remember(self) -> None:
         """The minutes before this screen was opened; a screen without them is as good."""
