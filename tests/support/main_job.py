@@ -72,7 +72,7 @@ def main_job(session: Path) -> Sequence[Step]:
         Step("the job", (*f"{session}#tune", "enter"), shows("checks passed", "text.txt")),
         Step("the form", ("e",), shows("find a field")),
         Step("the search", ("slash",), shows("enter to the fields")),
-        Step("the variables", (*"variables", "enter"), shows("enter edit")),
+        Step("the variables", (*"variables", "enter"), shows("esc close")),
         Step("the line to type into", ("enter",), shows("enter done", "NAME=VALUE")),
         Step("the change in the preview", (*"WHO=me", "enter"), shows("+ WHO=me", "set by the job")),
         Step("the run", ("l",), shows("1 running", "step ")),

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key
 
 from accel_tui.tui.app import Options
 from accel_tui.tui.board import Draft
 from accel_tui.tui.panes.job import JobPane
-from accel_tui.tui.panes.job.editing import Finder
+from accel_tui.tui.panes.job.editing import Editor, Finder
 from support.fake_client import FakeSupervisor
 from support.scene import key, runs, server
 from support.scenes import TRAIN
@@ -104,6 +105,18 @@ async def test_a_search_and_only_changes(size: tuple[int, int], tmp_path: Path) 
         assert_job(stage, named("search", size))
         await stage.press("escape", "d")
         assert_job(stage, named("changes", size))
+
+
+async def test_two_keys_at_once_end_a_search_and_open_the_field(tmp_path: Path) -> None:
+    async with staged(FakeSupervisor(server(), runs()), tmp_path, environment=variables(tmp_path), panes=OWN) as stage:
+        stage.app.desk.draft(opened())
+        await ready(stage)
+        await stage.press("2", "slash")
+        await stage.until(lambda: stage.app.screen.query_one(Finder).has_focus, "the search")
+        await stage.press(*"learning")
+        for _ in range(2):
+            stage.app.post_message(Key("enter", "\r"))
+        await stage.until(lambda: stage.app.screen.query_one(Editor).has_focus, "the line to type into")
 
 
 async def test_lists_and_ascii(tmp_path: Path) -> None:

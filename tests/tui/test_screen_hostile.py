@@ -37,7 +37,7 @@ FORBIDDEN = (
 )
 
 
-@pytest.mark.parametrize("size", [(200, 50), (80, 24)], ids=["200x50", "80x24"])
+@pytest.mark.parametrize("size", [pytest.param((200, 50), marks=pytest.mark.slow), (80, 24)], ids=["200x50", "80x24"])
 def test_nothing_hostile_reaches_the_terminal(size: tuple[int, int]) -> None:
     environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
     environment["PYTHONPATH"] = f"{SOURCE}:{SOURCE.parent / 'tests'}"

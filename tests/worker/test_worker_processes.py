@@ -23,6 +23,7 @@ pytestmark = pytest.mark.torch
 FOREVER = 100_000
 
 
+@pytest.mark.slow  # the whole product does the same in the default tier
 def test_two_ranks_stop_at_the_same_step_and_are_resumed(tmp_path: Path, torch_python: str, train_job: MakeJob) -> None:
     """One long way: train, stop one rank, see both saved and torchrun content, go on from there."""
     output = tmp_path / "out"

@@ -74,6 +74,14 @@ class Finder(TextField):
     def action_leave(self, clear: bool) -> None:
         self.post_message(self.Left(clear=clear))
 
+    async def action_submit(self) -> None:
+        """To the fields; a second key that was there before the focus had moved opens the one under the cursor."""
+        part = self.query_ancestor(FormPart)
+        if self.screen.focused is self:
+            part.to_the_fields()
+        else:
+            part.view.action_open()
+
 
 _PATTERNS = {"VARIABLES": "NAME=VALUE", "ITEMS": ""}
 """What stands in an empty line, to say what is typed there."""
@@ -320,11 +328,6 @@ class FormPart(Vertical):
 
     def on_input_submitted(self, event: TextField.Submitted) -> None:
         event.stop()
-        if event.input is not self.editor:
-            self._seeking = False
-            self.screen.set_focus(self.view)
-            self.post_message(self.Turned())
-            return
         edit = self._edit
         self._end_edit()
         if edit is not None and edit.row.kind is Kind.ITEM:
@@ -411,9 +414,13 @@ class FormPart(Vertical):
 
     def on_finder_left(self, message: Finder.Left) -> None:
         message.stop()
-        self._seeking = False
         if message.clear:
             self.back()
+        self.to_the_fields()
+
+    def to_the_fields(self) -> None:
+        """End the typing of words; what they narrowed stays narrow."""
+        self._seeking = False
         self.screen.set_focus(self.view)
         self.post_message(self.Turned())
 
