@@ -58,12 +58,15 @@ def run(folder: Path, device: str) -> int:
             stopping.watch_launcher(events)
         context = Context(job, device, rank, world, folder.absolute() / "artefacts", events, stop)
         events.finish(ok=True, **_work(context))
-        return 0
     except StoppedError as stopped:
         events.finish(ok=False, stopped=True, **stopped.figures)
         return 143
     except Exception as failure:  # the process border: whatever went wrong becomes an event
         error = failure
+    else:
+        if world > 1:
+            stopping.leave_well(0)
+        return 0
     code = _fail(events, error)
     if world > 1:
         stopping.leave(code)  # tearing the process group down would wait for ranks that wait for this one

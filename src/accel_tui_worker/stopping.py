@@ -6,6 +6,7 @@ rendezvous that waits for a dead peer), where Python runs no handler.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import select
@@ -86,6 +87,18 @@ def leave(code: int) -> None:
         with contextlib.suppress(OSError, RuntimeError, ValueError):  # the main thread may be inside a write
             stream.flush()
     os._exit(code)
+
+
+def leave_well(code: int) -> None:
+    """End the process as the interpreter would, but for the taking down of C libraries.
+
+    There torch's threads can abort a rank that is done, and the launcher would then end the others before they are.
+    """
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()  # such as those of trackers that send what is left; there is no public way
+    leave(code)
 
 
 def under_launcher(launcher: str) -> bool:
